@@ -63,21 +63,21 @@ async def _route(cluster: "AttachedCluster", question: Route) -> Row:
 async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
     """`code` 0, or 17 for an unknown topic; None while it does not answer."""
     try:
-        found = await cluster.reach.route(server.address, topic)
-    except BrokerRefused as why:
-        if why.code != ResponseCode.TOPIC_NOT_EXIST:
+        route = await cluster.reach.route(server.address, topic)
+    except BrokerRefused as error:
+        if error.code != ResponseCode.TOPIC_NOT_EXIST:
             raise
         return {"state": RUNNING, "known": False, "route": None, "code": int(ResponseCode.TOPIC_NOT_EXIST)}
     except RemotingError:
         return {"state": "unreachable", "known": None, "route": None, "code": None}
-    return {"state": RUNNING, "known": True, "route": orjson.loads(found.encode()), "code": 0}
+    return {"state": RUNNING, "known": True, "route": orjson.loads(route.encode()), "code": 0}
 
 
 async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
     """A broker's `consumerOffset.json`, as in its answer to a slave (43)."""
-    for seen in cluster.picture.in_order():
-        if seen.node == question.owner:
-            table = await cluster.reach.all_offsets(seen.address)
+    for server in cluster.picture.in_order():
+        if server.node == question.owner:
+            table = await cluster.reach.all_offsets(server.address)
             offsets = {
                 f"{topic}@{group}": {str(number): offset for number, offset in sorted(row.items())}
                 for group, topics in sorted(table.items())
@@ -85,7 +85,7 @@ async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
             }
             content = {"offsetTable": offsets}
             return {
-                "owner": seen.node,
+                "owner": server.node,
                 "file": "config/consumerOffset.json",
                 "content": content,
                 "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),

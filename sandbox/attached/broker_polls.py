@@ -26,7 +26,7 @@ class BrokerPolls:
 
     def __init__(
         self,
-        seen: BrokerSeen,
+        broker: BrokerSeen,
         reach: Reach,
         picture: Picture,
         watch: Watch,
@@ -34,7 +34,7 @@ class BrokerPolls:
         limits: AttachedLimits,
         changes: Changes,
     ) -> None:
-        self.seen = seen
+        self.seen = broker
         self._reach = reach
         self._picture = picture
         self._watch = watch
@@ -72,8 +72,8 @@ class BrokerPolls:
             await self._each(self._first_requests(), 0.0, refused)
             more = self._later_requests() if self.is_master else []
             await self._each(more, spread_s / max(1, len(more)), refused)
-        except SandboxError as why:
-            self._lost(why)
+        except SandboxError as error:
+            self._lost(error)
             return False
         self.seen.trouble = refused[0] if refused else None
         self._watch.ring()
@@ -95,8 +95,8 @@ class BrokerPolls:
             return True
         try:
             await self._each(requests, 0.0, [])
-        except SandboxError as why:
-            self._lost(why)
+        except SandboxError as error:
+            self._lost(error)
             return False
         self._watch.ring()
         return True
@@ -106,10 +106,10 @@ class BrokerPolls:
         for request in requests:
             try:
                 await request()
-            except (BrokerRefused, UnreadableAnswer) as why:
-                refused.append(str(why)[:200])
+            except (BrokerRefused, UnreadableAnswer) as error:
+                refused.append(str(error)[:200])
                 if refused[-1] not in self._said:
-                    log.info("%s refuses: %s", self.seen.node, why)
+                    log.info("%s refuses: %s", self.seen.node, error)
                     self._said = {*self._said, refused[-1]} if len(self._said) < MOST_SAID else {refused[-1]}
             self._heard()
             if gap_s:
@@ -121,9 +121,9 @@ class BrokerPolls:
             self.seen.state, self.seen.trouble = RUNNING, None
         self._picture.seen_ms = self.seen.answered_ms = self._clock.now_ms()
 
-    def _lost(self, why: SandboxError) -> None:
+    def _lost(self, error: SandboxError) -> None:
         self._changes.silent(self.seen.node, self.seen)
-        self.seen.state, self.seen.trouble = UNREACHABLE, str(why)[:200]
+        self.seen.state, self.seen.trouble = UNREACHABLE, str(error)[:200]
         self._picture.forget_tables(self.seen)
         self._watch.ring()
 
@@ -180,9 +180,9 @@ class BrokerPolls:
             table = self._picture.members.setdefault(self.seen.name, {})
             try:
                 table[group] = await self._reach.members(self.seen.address, group)
-            except BrokerRefused as why:
+            except BrokerRefused as error:
                 table.pop(group, None)
-                if why.code != ResponseCode.CONSUMER_NOT_ONLINE:
+                if error.code != ResponseCode.CONSUMER_NOT_ONLINE:
                     raise
             self._picture.asked_for_members.setdefault(self.seen.name, set()).add(group)
             self._changes.members(group, self.seen.name)

@@ -45,25 +45,25 @@ class Changes:
 
         While one of them does not answer, it is unknown whether a member left.
         """
-        there = {
-            one.client_id: (one, reported)
+        present = {
+            connection.client_id: (connection, reported)
             for reported in self._picture.connections(group)
-            for one in reported.connections
+            for connection in reported.connections
         }
         known = self._members.get(group)
         masters = self._picture.masters()
         names = self._picture.brokers_of_group(group)
-        left = (known or set()) - set(there)
+        left = (known or set()) - set(present)
         if any(name in masters and masters[name].state != RUNNING for name in names):
             left = set()
-        self._members[group] = ((known or set()) - left) | set(there)
+        self._members[group] = ((known or set()) - left) | set(present)
         if known is None:
             return
-        for client_id in sorted(set(there) - known):
-            one, reported = there[client_id]
+        for client_id in sorted(set(present) - known):
+            connection, reported = present[client_id]
             self._journal.write(
                 MemberJoined(
-                    broker, group, client_id, reported.message_model, reported.consume_type, one.client_address
+                    broker, group, client_id, reported.message_model, reported.consume_type, connection.client_address
                 )
             )
         for client_id in sorted(left):

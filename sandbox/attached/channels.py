@@ -20,10 +20,10 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
     picture, watch = cluster.picture, cluster.watch
     match kind, rest:
         case "board", [group, topic]:
-            seen = _group(cluster, group)
+            view = _group(cluster, group)
             if not is_there(picture, topic) and topic != retry_topic(group):
                 raise ChannelUnknown(f"no topic {topic}")
-            watch.look_at(group=seen.group, topic=topic)
+            watch.look_at(group=view.group, topic=topic)
             return read_board(picture, group, topic, cluster.resets.causes)
         case "locks", [group]:
             watch.look_at(group=_group(cluster, group).group)
@@ -45,7 +45,7 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
 
 def _group(cluster: "AttachedCluster", group: str) -> GroupSeen:
     """While no broker answers, it is unknown whether the group exists."""
-    seen = GroupSeen(cluster.picture, group)
-    if not seen.exists and cluster.picture.offsets:
+    view = GroupSeen(cluster.picture, group)
+    if not view.exists and cluster.picture.offsets:
         raise ChannelUnknown(f"no group {group}")
-    return seen
+    return view

@@ -104,7 +104,7 @@ class AttachedCluster:
     def row(self) -> dict[str, Any]:
         """As in `status`."""
         states = [server.state for server in self.picture.servers.values()]
-        states += [seen.state for seen in self.picture.brokers.values()]
+        states += [broker.state for broker in self.picture.brokers.values()]
         return {
             "slug": self.slug,
             "template": TEMPLATE,
@@ -126,7 +126,7 @@ class AttachedCluster:
         """
         self.watch.look()
         drawn = whole.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
-        found = self._troubles()
+        troubles = self._troubles()
         now_ms = self.clock.now_ms()
         return {
             "sandbox": {
@@ -136,10 +136,10 @@ class AttachedCluster:
                 "preset": None,
                 "state": trouble.state_of(self.picture),
                 "expires_at": None,
-                "trouble": trouble.said(found),
+                "trouble": trouble.said(troubles),
                 "trouble_why": None,
                 "seen_ms": self.picture.seen_ms,
-                "troubles": [{"pattern": one.pattern, "values": one.values} for one in found],
+                "troubles": [{"pattern": item.pattern, "values": item.values} for item in troubles],
             },
             "epoch": self.epoch,
             "seq": str(self.journal.next_seq - 1),

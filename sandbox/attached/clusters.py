@@ -94,15 +94,15 @@ class Clusters:
 
     async def ask(self, slug: str, question: Question) -> dict[str, Any]:
         """Raises ActionRefused; 503 when nodes do not answer in time."""
-        found = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
-        if found is None:
+        answer = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
+        if answer is None:
             raise ActionRefused(
                 503,
                 "The cluster did not answer within {seconds} s.",
                 "Try again in a moment.",
                 seconds=round(self._limits.question_s),
             )
-        return found
+        return answer
 
     async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
         """Runs to its end, however long it takes: half a reset would be worse than a late one."""
@@ -124,18 +124,18 @@ async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
         return await coroutine
     except ActionRefused:
         raise
-    except BrokerRefused as why:
+    except BrokerRefused as error:
         raise ActionRefused(
             502,
             "The cluster refused: {why}.",
             "The number is RocketMQ's response code.",
-            why=str(why)[:300].removesuffix("."),
-        ) from why
-    except RemotingError as why:
+            why=str(error)[:300].removesuffix("."),
+        ) from error
+    except RemotingError as error:
         raise ActionRefused(
-            503, "The cluster did not answer: {why}.", "Try again in a moment.", why=str(why)[:300].removesuffix(".")
-        ) from why
-    except SandboxError as why:
+            503, "The cluster did not answer: {why}.", "Try again in a moment.", why=str(error)[:300].removesuffix(".")
+        ) from error
+    except SandboxError as error:
         raise ActionRefused(
-            502, "The cluster cannot be asked that: {why}.", why=str(why)[:300].removesuffix(".")
-        ) from why
+            502, "The cluster cannot be asked that: {why}.", why=str(error)[:300].removesuffix(".")
+        ) from error

@@ -1,4 +1,4 @@
-"""What an operator types before the offsets of a real cluster are changed."""
+"""The confirmation an operator types before the offsets of a real cluster are changed."""
 
 from sandbox.kernel.errors import ActionRefused
 

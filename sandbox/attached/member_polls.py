@@ -60,38 +60,38 @@ class MemberPolls:
         ]
         self._forget_all_but(set(all_members))
         focused = set(self._watch.groups)
-        first = [who for who in all_members if who[0] in focused][: self._limits.members_per_round]
-        others = [who for who in all_members if who[0] not in focused]
+        first = [member for member in all_members if member[0] in focused][: self._limits.members_per_round]
+        others = [member for member in all_members if member[0] not in focused]
         room = self._limits.members_per_round - len(first)
         start = self._next % len(others) if others else 0
         self._next = start + room
         now_s = self._clock.monotonic()
         asked: list[asyncio.Task[None]] = []
-        for who in [*first, *[*others[start:], *others[:start]][:room]]:
-            if self._not_before_s.get(who, 0.0) <= now_s:
-                self._not_before_s[who] = now_s + self._limits.mute_s  # until it has answered
-                task = self._tasks.spawn(self._ask(who), f"member {who[1]}")
+        for member in [*first, *[*others[start:], *others[:start]][:room]]:
+            if self._not_before_s.get(member, 0.0) <= now_s:
+                self._not_before_s[member] = now_s + self._limits.mute_s  # until it has answered
+                task = self._tasks.spawn(self._ask(member), f"member {member[1]}")
                 asked += [task] if task is not None else []
         return asked
 
-    async def _ask(self, who: Who) -> None:
-        address = self._picture.place_of(*who)
+    async def _ask(self, member: Who) -> None:
+        address = self._picture.place_of(*member)
         if address is None:
             return
         try:
-            reported = await self._reach.running_info(address, *who)
-        except SandboxError as why:
-            if who not in self._mute:
-                self._mute[who] = self._clock.monotonic()
-                log.info("%s of %s does not say how it is: %s", who[1], who[0], why)
-            self._picture.says.pop(who, None)
+            reported = await self._reach.running_info(address, *member)
+        except SandboxError as error:
+            if member not in self._mute:
+                self._mute[member] = self._clock.monotonic()
+                log.info("%s of %s does not say how it is: %s", member[1], member[0], error)
+            self._picture.says.pop(member, None)
             return
-        self._not_before_s.pop(who, None)
-        self._mute.pop(who, None)
-        self._picture.says[who] = MemberSays.of(reported, self._clock.now_ms())
+        self._not_before_s.pop(member, None)
+        self._mute.pop(member, None)
+        self._picture.says[member] = MemberSays.of(reported, self._clock.now_ms())
         self._watch.ring()
 
-    def _forget_all_but(self, there: set[Who]) -> None:
+    def _forget_all_but(self, present: set[Who]) -> None:
         for table in (self._picture.says, self._not_before_s, self._mute):
-            for who in [who for who in table if who not in there]:
-                del table[who]
+            for member in [member for member in table if member not in present]:
+                del table[member]

@@ -63,7 +63,7 @@ class MemberSays(NamedTuple):
 
     @property
     def strategy(self) -> str | None:
-        """By its class, with which Java's `toString` begins; None: another one, or not reported."""
+        """The strategy, by the class name that begins Java's `toString`.  None: another class, or not reported."""
         name = self.properties.get("allocateMessageQueueStrategy", "").partition("@")[0].rpartition(".")[2]
         return _STRATEGIES.get(name)
 
@@ -111,9 +111,10 @@ NOWHERE: Position = {"in_memory": None, "cells_from": None, "cached": None}
 
 
 def position(held: HeldQueue, committed: int | None) -> Position:
-    """What its member would commit now, and its cached offsets; the smallest of them is the oldest unfinished.
+    """Return the offset the member would commit now, and its cached offsets.
 
-    A member is polled less often than a broker: offsets below the committed one are left out.
+    The smallest cached offset is the oldest unfinished one.  A member is polled less often than its broker: if its
+    offset is below `committed`, its report is outdated, and all values are None.
     """
     if committed is not None and 0 <= held.committed_offset < committed:
         return NOWHERE

@@ -62,7 +62,7 @@ class BrokerSeen:
 
 
 class Picture:
-    """Of one cluster.  Tables are by broker name: those of its master."""
+    """The last reported state of one cluster.  Tables are keyed by broker name and hold the master's values."""
 
     def __init__(self, rates: Rates[MessageQueue], commits: CommitRates) -> None:
         self.rates = rates
@@ -88,12 +88,12 @@ class Picture:
     # Brokers.
 
     def masters(self) -> dict[str, BrokerSeen]:
-        """By name, answering or not."""
+        """Return the masters by broker name, including those that do not answer."""
         return self._masters
 
     def in_order(self) -> list[BrokerSeen]:
         """Each master with its slaves."""
-        return sorted(self.brokers.values(), key=lambda seen: (seen.name, seen.broker_id))
+        return sorted(self.brokers.values(), key=lambda broker: (broker.name, broker.broker_id))
 
     def set_brokers(self, reported: Brokers, most: int, now_ms: int) -> None:
         """Name servers that answer name the running brokers; others stay, as they may have crashed.
@@ -108,45 +108,45 @@ class Picture:
         self._limited("brokers", len(places), most)
         keep = {address: (name, broker_id) for name, broker_id, address in places[:most]}
         named = set(keep.values())
-        for address, seen in list(self.brokers.items()):
-            seen.named = keep.get(address) == (seen.name, seen.broker_id)
-            if not seen.named and (
+        for address, broker in list(self.brokers.items()):
+            broker.named = keep.get(address) == (broker.name, broker.broker_id)
+            if not broker.named and (
                 address in keep
-                or (seen.name, seen.broker_id) in named
-                or seen.answered_ms is None
-                or now_ms - seen.answered_ms > GONE_MS
+                or (broker.name, broker.broker_id) in named
+                or broker.answered_ms is None
+                or now_ms - broker.answered_ms > GONE_MS
             ):
                 self._drop(address)
         for address, (name, broker_id) in keep.items():
             if address not in self.brokers:
                 self.brokers[address] = BrokerSeen(name, broker_id, address)
-        self._masters = {seen.name: seen for seen in self.in_order() if seen.broker_id == MASTER}
+        self._masters = {broker.name: broker for broker in self.in_order() if broker.broker_id == MASTER}
 
     def _drop(self, address: str) -> None:
-        seen = self.brokers.pop(address)
-        self.forget_tables(seen)
-        if not any(other.name == seen.name for other in self.brokers.values()):
+        broker = self.brokers.pop(address)
+        self.forget_tables(broker)
+        if not any(other.name == broker.name for other in self.brokers.values()):
             for table in (self.topics, self.system_topics, self.groups, self.offsets):
-                table.pop(seen.name, None)
-            for place in [place for place in self.ends if place[0] == seen.name]:
-                del self.ends[place], self.ends_ms[place]
+                table.pop(broker.name, None)
+            for queue in [queue for queue in self.ends if queue[0] == broker.name]:
+                del self.ends[queue], self.ends_ms[queue]
 
     def is_routed(self, name: str) -> bool:
-        """Whether a name server names such a broker, so that members allocate its queues."""
-        return any(seen.name == name and seen.named for seen in self.brokers.values())
+        """Return whether a name server lists a broker of that name, so that members allocate its queues."""
+        return any(broker.name == name and broker.named for broker in self.brokers.values())
 
     def silent_since_ms(self, name: str) -> int | None:
         """When the master of that name answered last, if it does not now: its values are as of then."""
         master = self._masters.get(name)
         return master.answered_ms if master is not None and master.state == UNREACHABLE else None
 
-    def forget_tables(self, seen: BrokerSeen) -> None:
+    def forget_tables(self, broker: BrokerSeen) -> None:
         """Members may have left by now: the last report of a master that does not answer is dropped."""
-        if seen.broker_id == MASTER:
-            self.members.pop(seen.name, None)
-            self.producers.pop(seen.name, None)
-            self.asked_for_members.pop(seen.name, None)
-            self.stats.pop(seen.name, None)
+        if broker.broker_id == MASTER:
+            self.members.pop(broker.name, None)
+            self.producers.pop(broker.name, None)
+            self.asked_for_members.pop(broker.name, None)
+            self.stats.pop(broker.name, None)
 
     # Topics and queues.
 
@@ -157,8 +157,8 @@ class Picture:
 
     def topic_names(self) -> list[str]:
         """All but the system's own; ordinary ones first."""
-        found = {topic for table in self.topics.values() for topic in table if not self.is_system(topic)}
-        return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
+        topics = {topic for table in self.topics.values() for topic in table if not self.is_system(topic)}
+        return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))
 
     def is_system(self, topic: str) -> bool:
         """Each broker and cluster has a topic with its name."""
@@ -170,7 +170,7 @@ class Picture:
         )
 
     def configs(self, topic: str) -> dict[str, TopicConfig]:
-        """By broker name, sorted."""
+        """Return the topic's configuration by broker name, sorted."""
         return {name: table[topic] for name, table in sorted(self.topics.items()) if topic in table}
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
@@ -216,10 +216,10 @@ class Picture:
 
     def group_names(self) -> list[str]:
         """Groups with a member, a stored offset or a configuration; built-in ones are left out."""
-        found: set[str] = set().union(*self.groups.values()) if self.groups else set()
-        found |= {group for table in self.offsets.values() for group in table}
-        found |= {group for table in self.members.values() for group in table}
-        return sorted(group for group in found if not is_built_in(group))
+        groups: set[str] = set().union(*self.groups.values()) if self.groups else set()
+        groups |= {group for table in self.offsets.values() for group in table}
+        groups |= {group for table in self.members.values() for group in table}
+        return sorted(group for group in groups if not is_built_in(group))
 
     def brokers_of_group(self, group: str) -> list[str]:
         """Brokers that may know members: a member's heartbeat creates its retry topic there."""
@@ -233,37 +233,37 @@ class Picture:
 
     def topics_of_group(self, group: str) -> list[str]:
         """Topics it subscribes to, or has stored offsets of; its retry topic last."""
-        found = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
-        found |= {topic for table in self.offsets.values() for topic in table.get(group, {})}
-        return sorted(found, key=lambda topic: (topic.startswith("%"), topic))
+        topics = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
+        topics |= {topic for table in self.offsets.values() for topic in table.get(group, {})}
+        return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))
 
     def connections(self, group: str) -> list[ConsumerConnection]:
         """The reports of all brokers that know members of it."""
         return [table[group] for _, table in sorted(self.members.items()) if group in table]
 
     def members_of(self, group: str) -> dict[str, Connection]:
-        """By client id, sorted."""
-        found = {member.client_id: member for reported in self.connections(group) for member in reported.connections}
-        return dict(sorted(found.items()))
+        """Return the group's connections by client id, sorted."""
+        members = {member.client_id: member for reported in self.connections(group) for member in reported.connections}
+        return dict(sorted(members.items()))
 
     def connections_of(self, group: str) -> dict[str, list[Connection]]:
         """The connections of each member in the report of the broker that has most of it: brokers key their table by
         connection, and the id of two connections is in their answer to 38 twice."""
-        found: dict[str, list[Connection]] = {}
+        connections: dict[str, list[Connection]] = {}
         for reported in self.connections(group):
             mine: dict[str, list[Connection]] = {}
             for member in reported.connections:
                 mine.setdefault(member.client_id, []).append(member)
             for client_id, members in mine.items():
-                if len(members) > len(found.get(client_id, ())):
-                    found[client_id] = sorted(members, key=lambda one: one.client_address)
-        return dict(sorted(found.items()))
+                if len(members) > len(connections.get(client_id, ())):
+                    connections[client_id] = sorted(members, key=lambda connection: connection.client_address)
+        return dict(sorted(connections.items()))
 
     def member_count(self, group: str) -> int | None:
         """None while a broker that may have members has not reported, or does not answer."""
-        there = sum(map(len, self.connections_of(group).values()))
+        count = sum(map(len, self.connections_of(group).values()))
         reported = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
-        return there if there or reported else None
+        return count if count or reported else None
 
     def place_of(self, group: str, client_id: str) -> str | None:
         """The address of a broker that knows this member."""
@@ -273,20 +273,20 @@ class Picture:
             if (
                 reported is not None
                 and name in masters
-                and any(one.client_id == client_id for one in reported.connections)
+                and any(connection.client_id == client_id for connection in reported.connections)
             ):
                 return masters[name].address
         return None
 
     def held_by(self, group: str) -> dict[MessageQueue, tuple[str, HeldQueue]]:
         """The owner of each queue, by the members' reports; a queue being dropped has no owner."""
-        found: dict[MessageQueue, tuple[str, HeldQueue]] = {}
+        holders: dict[MessageQueue, tuple[str, HeldQueue]] = {}
         for client_id in self.members_of(group):
             says = self.says.get((group, client_id))
             for mq, held in says.queues.items() if says is not None else ():
                 if not held.dropped:
-                    found[mq] = (client_id, held)
-        return found
+                    holders[mq] = (client_id, held)
+        return holders
 
     def model(self, group: str) -> str | None:
         return next((reported.message_model for reported in self.connections(group)), None)

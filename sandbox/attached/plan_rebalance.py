@@ -13,14 +13,17 @@ MADE_UP = "new member {number}"
 
 
 def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
-    """In the shape of `queries.questions.rebalance.plan`; strategies with rooms or lists are refused (422)."""
-    seen = GroupSeen(picture, question.group)
+    """Plan a rebalance; the result has the shape of `queries.questions.rebalance.plan`.
+
+    Raises ActionRefused: 404 for an unknown topic, 422 for a strategy that needs rooms or lists.
+    """
+    view = GroupSeen(picture, question.group)
     now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:
         raise ActionRefused(
             404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=question.topic
         )
-    name = question.strategy or (seen.strategy if seen.strategy in shared.COMPARED else shared.COMPARED[0])
+    name = question.strategy or (view.strategy if view.strategy in shared.COMPARED else shared.COMPARED[0])
     if name not in shared.COMPARED:
         raise ActionRefused(
             422,
@@ -29,12 +32,12 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
             field="strategy",
             strategy=name,
         )
-    known = seen.online_members()
+    known = view.online_members()
     labels, members = _members(question, known)
     strategy = make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, shared.Nowhere())
-    wanted = len(now) if question.queues is None else question.queues
-    then = now if wanted == len(now) else shared.made_up_queues(question.topic, wanted, now)
-    before = seen.shares(now)
+    count = len(now) if question.queues is None else question.queues
+    then = now if count == len(now) else shared.made_up_queues(question.topic, count, now)
+    before = view.shares(now)
     after = shared.shares_of(strategy, question.group, then, members)
     return {
         "group": question.group,
@@ -46,7 +49,7 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
         "of": len(then),
         "idle": [labels.get(member, member) for member, mqs in after.items() if not mqs],
         "labels": {member: labels.get(member, member) for member in sorted({*before, *after})},
-        "colours": {member: place % COLOURS for place, member in enumerate(sorted({*before, *after}))},
+        "colours": {member: position % COLOURS for position, member in enumerate(sorted({*before, *after}))},
         "members": members,
         "queues": [mq.row for mq in then],
         "ring": shared.ring_of(strategy, then, members),

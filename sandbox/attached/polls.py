@@ -95,9 +95,9 @@ class Polls:
         before = self._picture.servers[address]
         try:
             reported = await self._reach.cluster_info(address)
-        except SandboxError as why:
+        except SandboxError as error:
             self._changes.silent(before.name, before)
-            self._picture.servers[address] = before._replace(state=UNREACHABLE, brokers=None, trouble=str(why))
+            self._picture.servers[address] = before._replace(state=UNREACHABLE, brokers=None, trouble=str(error))
             self._watch.ring()
             return False
         brokers = {name: dict(sorted(data.addresses.items())) for name, data in sorted(reported.brokers.items())}
@@ -122,10 +122,10 @@ class Polls:
             address for address, polls in self._brokers.items() if self._picture.brokers.get(address) is not polls.seen
         ]:
             self._brokers.pop(address).close()
-        for address, seen in self._picture.brokers.items():
+        for address, broker in self._picture.brokers.items():
             if address not in self._brokers:
                 polls = BrokerPolls(
-                    seen, self._reach, self._picture, self._watch, self._clock, self._limits, self._changes
+                    broker, self._reach, self._picture, self._watch, self._clock, self._limits, self._changes
                 )
                 self._brokers[address] = polls
                 if self._started:

@@ -62,22 +62,22 @@ class Reach:
         return await self.lanes.through(address, lambda: self.admin.brokers.system_topics(address))
 
     async def group_names(self, address: str) -> frozenset[str]:
-        found = await self.lanes.through(address, lambda: self.admin.brokers.subscription_groups(address))
-        return frozenset(found.groups)
+        groups = await self.lanes.through(address, lambda: self.admin.brokers.subscription_groups(address))
+        return frozenset(groups.groups)
 
     async def all_offsets(self, address: str) -> Offsets:
         """Every committed offset: the one table that distinguishes none from 0."""
         reported = await self.lanes.through(address, lambda: self.admin.brokers.consumer_offsets(address))
-        found: Offsets = {}
+        offsets: Offsets = {}
         for name, queues in reported.offsets.items():
             topic, mark, group = name.partition("@")
             if mark:
-                found.setdefault(group, {})[topic] = dict(queues)
-        return found
+                offsets.setdefault(group, {})[topic] = dict(queues)
+        return offsets
 
     async def topic_ends(self, address: str, topic: str) -> dict[int, TopicOffset]:
-        found = await self.lanes.through(address, lambda: self.admin.topics.stats(address, topic))
-        return {mq.queue_id: row for mq, row in found.items()}
+        rows_by_queue = await self.lanes.through(address, lambda: self.admin.topics.stats(address, topic))
+        return {mq.queue_id: row for mq, row in rows_by_queue.items()}
 
     async def at_time(self, address: str, mq: MessageQueue, time_ms: int) -> int:
         return await self.lanes.through(address, lambda: self.admin.offsets.at_time(address, mq, time_ms))
@@ -128,7 +128,7 @@ class Reach:
         return await self.lanes.through(address, lambda: self.admin.groups.members(address, group))
 
     async def consume_stats(self, address: str, group: str) -> ConsumeStats:
-        """With its pulled messages per second."""
+        """Return the group's consumption statistics, including the messages pulled per second."""
         return await self.lanes.through(
             address,
             lambda: self._requests.read(
@@ -144,7 +144,7 @@ class Reach:
         return await self.lanes.to_member(lambda: self._patient.groups.running_info(address, group, client_id))
 
     async def producers(self, address: str) -> dict[str, dict[str, Connection]]:
-        """By group and client id (328; 4.9 from its later releases on)."""
+        """Return the producers by group and client id (request 328; supported from later releases of 4.9 on)."""
         return await self.lanes.through(
             address,
             lambda: self._requests.read(
@@ -164,7 +164,7 @@ def _producers(body: bytes | None) -> dict[str, dict[str, Connection]]:
                     str(row.get("language") or "OTHER"),
                     number(row.get("version") or 0),
                 )
-                for row in rows(found)
+                for row in rows(producers)
             }
-            for group, found in table(loads(body).get("data")).items()
+            for group, producers in table(loads(body).get("data")).items()
         }

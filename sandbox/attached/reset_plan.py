@@ -73,44 +73,44 @@ async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
         raise ActionRefused(
             503, "Broker {name} has no master now.", "Only a master knows offsets; wait for it.", name=missing[0]
         )
-    found = await asyncio.gather(
+    answers = await asyncio.gather(
         *(_ask(reach, masters[name], config, group, topic, time_ms) for name, config in configs.items())
     )
-    return dict(zip(configs, found, strict=True))
+    return dict(zip(configs, answers, strict=True))
 
 
 async def _ask(
-    reach: Reach, seen: BrokerSeen, config: TopicConfig, group: str, topic: str, time_ms: int | None
+    reach: Reach, broker: BrokerSeen, config: TopicConfig, group: str, topic: str, time_ms: int | None
 ) -> BrokerFacts:
-    address = seen.address
+    address = broker.address
     ends = await reach.topic_ends(address, topic)
     offsets = await reach.all_offsets(address)
     members: ConsumerConnection | None = None
     try:
         members = await reach.members(address, group)
-    except BrokerRefused as why:
-        if why.code != ResponseCode.CONSUMER_NOT_ONLINE:
+    except BrokerRefused as error:
+        if error.code != ResponseCode.CONSUMER_NOT_ONLINE:
             raise
     by_time: dict[int, int] = {}
     if time_ms is not None:
         for queue_id in range(config.read_queues):
-            by_time[queue_id] = await reach.at_time(address, MessageQueue(topic, seen.name, queue_id), time_ms)
-    return BrokerFacts(seen, config, ends, offsets, members, await _writes_itself(reach, seen), by_time)
+            by_time[queue_id] = await reach.at_time(address, MessageQueue(topic, broker.name, queue_id), time_ms)
+    return BrokerFacts(broker, config, ends, offsets, members, await _writes_itself(reach, broker), by_time)
 
 
-async def _writes_itself(reach: Reach, seen: BrokerSeen) -> bool:
+async def _writes_itself(reach: Reach, broker: BrokerSeen) -> bool:
     """A 5.x broker has it in its settings; 4.9 has no such setting, and one that hides its settings counts as 4.9."""
-    if not (seen.runtime.version or "").startswith("V5"):
+    if not (broker.runtime.version or "").startswith("V5"):
         return False
     try:
-        return (await reach.config(seen.address)).get(SETTING) == "true"
+        return (await reach.config(broker.address)).get(SETTING) == "true"
     except BrokerRefused:
         return False
 
 
 class AttachedOffsets:
-    def __init__(self, seen: GroupSeen, topic: str, facts: Facts) -> None:
-        self._seen = seen
+    def __init__(self, view: GroupSeen, topic: str, facts: Facts) -> None:
+        self._seen = view
         self._topic = topic
         self._facts = facts
         self._notifying = {name: current for name, current in facts.items() if not current.writes_itself}
@@ -120,7 +120,9 @@ class AttachedOffsets:
             for name, current in facts.items()
             for queue_id in range(current.config.read_queues)
         ]
-        self.online_members = tuple(sorted({one.client_id for each in self._members for one in each.connections}))
+        self.online_members = tuple(
+            sorted({connection.client_id for each in self._members for connection in each.connections})
+        )
         self.members = len(self.online_members)
 
     def ends(self, mq: MessageQueue) -> tuple[int, int]:

@@ -130,14 +130,14 @@ class Resets:
                 )
             self._remember(group, before, at)
         if failures:
-            broker, why = sorted(failures.items())[0]
+            broker, remark = sorted(failures.items())[0]
             raise ActionRefused(
                 502,
                 "Broker {broker} did not reset its queues: {why}.",
                 "Look at the offsets; other brokers may have done it.",
                 details={"began": str(seq)},
                 broker=broker,
-                why=why.removesuffix("."),
+                why=remark.removesuffix("."),
             )
         return seq, before, targets
 

@@ -38,39 +38,39 @@ class Search:
         if not question.topic:
             raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
         if question.key:
-            found = await self._with_key(
+            matches = await self._with_key(
                 question.topic,
                 question.key,
                 question.from_ms or 0,
                 FOREVER_MS if question.to_ms is None else question.to_ms,
             )
-            return self._all("key", [message_row(message, broker) for broker, message in found])
+            return self._all("key", [message_row(message, broker) for broker, message in matches])
         if question.offset is not None:
             return await self._by_place(question)
         return await self._by_time(question)
 
     async def _by_id(self, text: str, topic: str | None) -> Row:
         try:
-            place = msg_id.decode(text)
+            message_id = msg_id.decode(text)
         except ValueError:
-            place = None
-        if place is not None:
-            address = msg_id.host_text(place.host)
+            message_id = None
+        if message_id is not None:
+            address = msg_id.host_text(message_id.host)
             known = self._picture.brokers.get(address)
             if known is not None:
-                message = _decoded(await self._raw(address, place.physical_offset))
+                message = _decoded(await self._raw(address, message_id.physical_offset))
                 if message is not None:
                     return self._all("id", [full_row(message, known.name)])
         if not topic:
             raise ActionRefused(
                 422, "Which topic?", "A unique key is looked for in the index of one topic.", field="topic"
             )
-        found = [
+        matches = [
             (name, message)
             for name, address in (await self._masters(topic)).items()
             for message in await self._reach.by_unique_key(address, topic, text)
         ]
-        return self._all("id", [full_row(message, broker) for broker, message in _in_order(found)])
+        return self._all("id", [full_row(message, broker) for broker, message in _in_order(matches)])
 
     async def _with_key(self, topic: str, key: str, from_ms: int, to_ms: int) -> list[tuple[str, StoredMessage]]:
         return _in_order(
@@ -91,8 +91,8 @@ class Search:
         broker, queue_id = row_parts("queue", question.queue)
         mq = MessageQueue(question.topic, broker, queue_id)
         pulled = await self._reach.pull(self._address(broker), mq, question.offset, 1)
-        found = [message for message in pulled.records if message.queue_offset == question.offset]
-        if not found:
+        messages = [message for message in pulled.records if message.queue_offset == question.offset]
+        if not messages:
             raise ActionRefused(
                 404,
                 "{queue} has no entry {offset}.",
@@ -103,7 +103,7 @@ class Search:
                 low=max(0, pulled.min_offset),
                 high=pulled.max_offset - 1,
             )
-        return self._all("place", [full_row(found[0], broker)])
+        return self._all("place", [full_row(messages[0], broker)])
 
     async def _by_time(self, question: FindMessages) -> Row:
         """Queue by queue from `from_ms` on, oldest first; the cursor has a sandbox's format."""
@@ -126,9 +126,9 @@ class Search:
                 "cursor": None if going_on is None else str(going_on),
             }
 
-        for place in range(cursor.place, len(queues)):
-            mq = queues[place]
-            resumed = cursor.offset if place == cursor.place and question.cursor else None
+        for position in range(cursor.place, len(queues)):
+            mq = queues[position]
+            resumed = cursor.offset if position == cursor.place and question.cursor else None
             offset = resumed if resumed is not None else await self._first(mq, question.from_ms)
             while True:
                 pulled = await self._reach.pull(self._address(mq.broker), mq, offset, PULLED)
@@ -139,7 +139,7 @@ class Search:
                     if _fits(message, question):
                         rows.append(message_row(message, mq.broker))
                     if len(rows) >= self._most or scanned >= SCANNED:
-                        return answer(Cursor(place, offset, cursor.scanned + scanned, cursor.found + len(rows)))
+                        return answer(Cursor(position, offset, cursor.scanned + scanned, cursor.found + len(rows)))
                 else:
                     if pulled.records:
                         continue
@@ -228,12 +228,12 @@ class Search:
         """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
         unknown (`told` False).
         """
-        found = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)
+        matches = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)
         if question.broker is not None:
-            found = [one for one in found if one[0] == question.broker]
+            matches = [match for match in matches if match[0] == question.broker]
         text = f"{question.topic}#{question.key}"
         return {
-            "broker": found[0][0] if found else question.broker,
+            "broker": matches[0][0] if matches else question.broker,
             "topic": question.topic,
             "key": question.key,
             "text": text,
@@ -243,8 +243,8 @@ class Search:
             "to_ms": question.to_ms,
             "files": [],
             "told": False,
-            "found": [message_row(message, broker) for broker, message in found],
-            "ended": {"code": "found" if found else "not_told", "values": {}},
+            "found": [message_row(message, broker) for broker, message in matches],
+            "ended": {"code": "found" if matches else "not_told", "values": {}},
             "scanned_instead": None,
         }
 
@@ -254,10 +254,10 @@ class Search:
         return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
 
     def _address(self, broker: str) -> str:
-        """Of a master by its name, or of any node (`broker-a.1`)."""
-        for seen in self._picture.in_order():
-            if seen.node == broker:
-                return seen.address
+        """Return the address of a master by its name, or of any node (`broker-a.1`).  Raises ActionRefused (404)."""
+        for process in self._picture.in_order():
+            if process.node == broker:
+                return process.address
         raise ActionRefused(
             404, "There is no broker {name}.", "Choose one of the cluster's.", field="broker", name=broker
         )
@@ -266,8 +266,8 @@ class Search:
         """The record that begins there; None: there is none."""
         try:
             return await self._reach.record(address, physical_offset)
-        except BrokerRefused as why:
-            if why.code != ResponseCode.SYSTEM_ERROR:
+        except BrokerRefused as error:
+            if error.code != ResponseCode.SYSTEM_ERROR:
                 raise
             return None
 
@@ -293,8 +293,8 @@ def _decoded(raw: bytes | None) -> StoredMessage | None:
         return None
 
 
-def _in_order(found: list[tuple[str, StoredMessage]]) -> list[tuple[str, StoredMessage]]:
-    return sorted(found, key=lambda one: (one[1].store_ms, one[0], one[1].physical_offset))
+def _in_order(matches: list[tuple[str, StoredMessage]]) -> list[tuple[str, StoredMessage]]:
+    return sorted(matches, key=lambda match: (match[1].store_ms, match[0], match[1].physical_offset))
 
 
 def _fits(message: StoredMessage, question: FindMessages) -> bool:

@@ -1,4 +1,4 @@
-"""How to connect to a cluster, as its administrator entered it."""
+"""Connection settings of a cluster, as its administrator entered them."""
 
 from typing import NamedTuple
 

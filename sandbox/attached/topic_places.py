@@ -12,12 +12,12 @@ async def brokers_with(reach: Reach, picture: Picture, topic: str) -> dict[str, 
     Raises ActionRefused: 404 when no broker has it, 503 when none answers.
     """
     if not picture.configs(topic):
-        running = [seen for seen in picture.masters().values() if seen.state == RUNNING]
+        running = [broker for broker in picture.masters().values() if broker.state == RUNNING]
         if not running:
             raise ActionRefused(503, "No broker answers.", "Try again when the cluster can be reached.")
-        for seen in running:
-            picture.topics[seen.name] = await reach.topic_configs(seen.address)
-    found = picture.configs(topic)
-    if not found:
+        for broker in running:
+            picture.topics[broker.name] = await reach.topic_configs(broker.address)
+    configs = picture.configs(topic)
+    if not configs:
         raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
-    return found
+    return configs

@@ -87,13 +87,13 @@ def begins_again(cluster: Cluster, after: Action) -> BeginStepAgain | None:
 
 
 def _member(cluster: Cluster) -> ConsumerActor:
-    """Of the lab's group, where it has one that runs."""
+    """Return a running consumer, of the lab's group if it has one.  Raises ActionRefused (409)."""
     running = [actor for actor in cluster.actors.consumers() if actor.state == "running"]
     group = _number(cluster, "group")
-    found = [actor for actor in running if actor.group == group] or running
-    if not found:
+    members = [actor for actor in running if actor.group == group] or running
+    if not members:
         raise ActionRefused(409, "No member is running.")
-    return found[0]
+    return members[0]
 
 
 def _broker(cluster: Cluster) -> str:
@@ -105,16 +105,16 @@ def _broker(cluster: Cluster) -> str:
 
 def _topic(cluster: Cluster) -> str:
     named = _number(cluster, "topic")
-    found = (
+    topics = (
         [named]
         if named
         else sorted(
             subscription.topic for actor in cluster.actors.consumers() for subscription in actor.settings.subscriptions
         )
     )
-    if not found:
+    if not topics:
         raise ActionRefused(409, "No group reads a topic here.")
-    return found[0]
+    return topics[0]
 
 
 def _number(cluster: Cluster, name: str) -> str | None:

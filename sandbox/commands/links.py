@@ -44,17 +44,17 @@ def heal(cluster: Cluster, action: HealLink) -> CarryOut:
 
 
 def _ends(cluster: Cluster, a: str, b: str) -> tuple[str, str]:
-    one, other = cluster.node_names.node("a", a), cluster.node_names.node("b", b)
-    if not cluster.node_names.talk(one, other):
+    first, other = cluster.node_names.node("a", a), cluster.node_names.node("b", b)
+    if not cluster.node_names.talk(first, other):
         raise ActionRefused(
             422,
             "{a} and {b} do not talk to each other.",
             "Choose a broker and who talks to it, or a name server and who asks it.",
             field="b",
-            a=one,
+            a=first,
             b=other,
         )
-    return one, other
+    return first, other
 
 
 def _ways(a: str, b: str, *, one_way: bool) -> list[tuple[str, str]]:

@@ -181,8 +181,8 @@ def _check_label(cluster: Cluster, wished: str | None, copies: int) -> None:
 def _check_config(cluster: Cluster, action: StartConsumer) -> None:
     try:
         check_config(action, cluster.preset, cluster.actors.strategy_for(action))
-    except ClientError as why:
-        if "illegal characters" in str(why):
+    except ClientError as error:
+        if "illegal characters" in str(error):
             raise ActionRefused(
                 422,
                 "{group} cannot be a group: {problem}",
@@ -190,8 +190,10 @@ def _check_config(cluster: Cluster, action: StartConsumer) -> None:
                 field="group",
                 group=action.group,
                 problem=ILLEGAL_IN_WORDS,
-            ) from why
-        raise ActionRefused(422, "{group} cannot start: {why}.", field="group", group=action.group, why=why) from why
+            ) from error
+        raise ActionRefused(
+            422, "{group} cannot start: {why}.", field="group", group=action.group, why=error
+        ) from error
 
 
 def _check_shared(cluster: Cluster, action: StartConsumer) -> None:

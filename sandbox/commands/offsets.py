@@ -38,8 +38,8 @@ def undo(cluster: Cluster, action: UndoReset) -> CarryOut:
     def min_offset(mq: MessageQueue) -> int:
         return cluster.nodes.broker(mq.broker).running.store.min_offset(mq.topic, mq.queue_id)
 
-    found = next((_point(row) for row in cluster.record.resets if row["id"] == action.reset_id), None)
-    point = checked_point(found, action.reset_id, cluster.clock.now_ms())
+    recorded = next((_point(row) for row in cluster.record.resets if row["id"] == action.reset_id), None)
+    point = checked_point(recorded, action.reset_id, cluster.clock.now_ms())
     targets = undo_targets(point, min_offset)
 
     def carry_out(seq: int, by: str) -> None:

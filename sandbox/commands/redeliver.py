@@ -38,8 +38,8 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
         )
     try:
         body = decompress(stored.body, stored.sys_flag, cluster.limits.body_bytes)
-    except CorruptRecord as why:
-        raise ActionRefused(409, "Its body cannot be unpacked: {why}.", field="offset", why=str(why)) from why
+    except CorruptRecord as error:
+        raise ActionRefused(409, "Its body cannot be unpacked: {why}.", field="offset", why=str(error)) from error
     kept = {name: value for name, value in stored.properties.items() if name not in _OWN}
 
     def carry_out(seq: int, by: str) -> None:
@@ -113,8 +113,8 @@ async def _consume(cluster: Cluster, node: BrokerNode, stored: StoredMessage, cl
         instance = await cluster.console.instance()
         answer = await instance.connections.invoke(node.record.address, command, PATIENCE_MS)
         result, took_ms, remark = _said(answer)
-    except SandboxError as why:
-        result, took_ms, remark = NO_ANSWER, None, str(why)
+    except SandboxError as error:
+        result, took_ms, remark = NO_ANSWER, None, str(error)
     if took_ms is None:
         took_ms = cluster.clock.now_ms() - began_ms
     cluster.journal.write(

@@ -45,10 +45,10 @@ def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
         raise ActionRefused(
             409, "There is a topic {topic} already.", "Change it instead.", field="topic", topic=action.topic
         )
-    wanted = TopicConfig(
+    config = TopicConfig(
         action.topic, read_queues=action.read_queues, write_queues=action.write_queues, permission=action.permission
     )
-    return _update_topic(cluster, brokers, lambda _: wanted, _how(action.scope))
+    return _update_topic(cluster, brokers, lambda _: config, _how(action.scope))
 
 
 def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
@@ -69,7 +69,7 @@ def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
 
 
 def _update_topic(
-    cluster: Cluster, brokers: list[Broker], wanted: Callable[[Broker], TopicConfig], how: str
+    cluster: Cluster, brokers: list[Broker], config_for: Callable[[Broker], TopicConfig], how: str
 ) -> CarryOut:
     """All brokers or none: all limits are checked first."""
     limits = cluster.limits
@@ -79,7 +79,7 @@ def _update_topic(
             if node.running.topics.counts(name):
                 topics[name] = topics.get(name, 0) + max(config.read_queues, config.write_queues)
     for broker in brokers:
-        config = wanted(broker)
+        config = config_for(broker)
         old = broker.topics.table.get(config.topic)
         most = max(config.read_queues, config.write_queues)
         cluster.limit_guard.check("queues_per_topic", most, limits.queues_per_topic, config.topic)
@@ -91,7 +91,7 @@ def _update_topic(
 
     def carry_out(seq: int, by: str) -> None:
         for broker in brokers:
-            broker.topics.update(wanted(broker), how)
+            broker.topics.update(config_for(broker), how)
 
     return carry_out
 

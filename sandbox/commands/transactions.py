@@ -41,8 +41,8 @@ async def _end(cluster: Cluster, node: BrokerNode, half: HalfMessage, header: En
     try:
         api = _api_of(cluster, half.producer_group) or (await cluster.console.instance()).api
         await api.end_transaction(node.record.address, header, None)
-    except SandboxError as why:
-        log.info("%s did not get the end of %s: %s", node.node, half.transaction_id, why)
+    except SandboxError as error:
+        log.info("%s did not get the end of %s: %s", node.node, half.transaction_id, error)
 
 
 def _api_of(cluster: Cluster, group: str) -> ClientApi | None:

@@ -157,10 +157,10 @@ def check_expression(field: str, expression: str, kind: str) -> None:
     """The client's own checks; whether a SQL92 expression compiles is checked by the broker."""
     try:
         Subscription("topic", expression, version=0, expression_type=kind)
-    except ClientError as why:
+    except ClientError as error:
         if kind == TAG:
-            raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(why)) from why
-        raise _no(field, "{why}.", "Write a condition, such as TAGS = 'paid'.", why=str(why)) from why
+            raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(error)) from error
+        raise _no(field, "{why}.", "Write a condition, such as TAGS = 'paid'.", why=str(error)) from error
 
 
 def _no(field: str, message: str, hint: str, **values: object) -> ActionRefused:

@@ -63,8 +63,8 @@ class Blocking:
         self._thread = thread
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.inner, name)
-        return self._waiting(found) if callable(found) else found
+        attribute = getattr(self.inner, name)
+        return self._waiting(attribute) if callable(attribute) else attribute
 
     def __dir__(self) -> list[str]:
         return [name for name in dir(self.inner) if not name.startswith("_")]

@@ -73,7 +73,7 @@ class Sandbox:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -192,14 +192,14 @@ class Sandbox:
         }
         if group is None:
             return [_view(name, end, None, {}) for name, end in ends.items()]
-        found = next((row for row in snapshot["groups"] if row["group"] == group), None)
-        if found is None:
+        group_row = next((row for row in snapshot["groups"] if row["group"] == group), None)
+        if group_row is None:
             return []
-        labels = {member["client_id"]: member["actor"] for member in found["members"]}
+        labels = {member["client_id"]: member["actor"] for member in group_row["members"]}
         return [
-            _view(name, ends.get(name), place, labels)
-            for place in found["queues"]
-            if place["topic"] == topic and (name := f"{place['broker']}:{place['queue_id']}")
+            _view(name, ends.get(name), queue_row, labels)
+            for queue_row in group_row["queues"]
+            if queue_row["topic"] == topic and (name := f"{queue_row['broker']}:{queue_row['queue_id']}")
         ]
 
     def events(self, kind: str | None = None, *, after: int = -1) -> list[Row]:
@@ -207,7 +207,9 @@ class Sandbox:
         return [row for row in self._run.rows(after) if kind in (None, row["type"])]
 
 
-def _view(name: str, ends: QueueEnds | None, place: GroupQueueRow | None, labels: dict[str, str | None]) -> QueueView:
+def _view(
+    name: str, ends: QueueEnds | None, queue_row: GroupQueueRow | None, labels: dict[str, str | None]
+) -> QueueView:
     view = QueueView(
         queue=name,
         min_offset=_number(ends and ends["min"]),
@@ -217,15 +219,15 @@ def _view(name: str, ends: QueueEnds | None, place: GroupQueueRow | None, labels
         next_pull_offset=None,
         owner=None,
     )
-    if place is None:
+    if queue_row is None:
         return view
-    owner = place["owner"]
+    owner = queue_row["owner"]
     return view._replace(
-        committed_offset=_number(place["committed"]),
-        in_memory_offset=_number(place["in_memory"]),
-        next_pull_offset=_number(place["next_pull"]),
+        committed_offset=_number(queue_row["committed"]),
+        in_memory_offset=_number(queue_row["in_memory"]),
+        next_pull_offset=_number(queue_row["next_pull"]),
         owner=labels.get(owner) or owner if owner else None,
-        from_zero=place.get("from_zero", False),
+        from_zero=queue_row.get("from_zero", False),
     )
 
 

@@ -15,10 +15,10 @@ PHASES = ("predict", "say", "why")  # in which something is asked
 
 
 class LabTask(NamedTuple):
-    """What the lab in progress asks for now; texts in English.
+    """The open task of the lab in progress; texts are in English.
 
-    `phase`: predict, do, say, why, done; `question` and `options` (value, text) of what is asked in it; `sentence`:
-    what was missing or wrong when it was last looked at.
+    `phase`: predict, do, say, why, done.  `question` and `options` (value, text) are those of the phase.  `sentence`:
+    what was missing or wrong at the last check.
     """
 
     lab: str
@@ -33,8 +33,11 @@ class LabTask(NamedTuple):
 
 
 class LabResult(NamedTuple):
-    """Of the attempt that counts.  `sentence` and `rests_on`: the verdict of its open phase, and events it rests on;
-    `receipts`: digests of the journal up to each answer."""
+    """The result of the attempt that counts.
+
+    `sentence` and `rests_on`: the verdict of its open phase, and the events that prove it.  `receipts`: digests of the
+    journal up to each answer.
+    """
 
     lab: str
     finished: bool
@@ -46,23 +49,23 @@ class LabResult(NamedTuple):
 
 
 def lab_of(name: str) -> Lab:
-    """By number or slug.  Raises ActionRefused (404)."""
+    """Return the lab with this number or slug.  Raises ActionRefused (404)."""
     return named(name) or known_lab(name)
 
 
 def task_of(row: LabRow) -> LabTask:
-    numbers, found = row["numbers"], row["open"]
-    if found is None:
+    numbers, step = row["numbers"], row["open"]
+    if step is None:
         return LabTask(row["number"], row["title"], len(row["steps"]), "done", "", "", "", (), "All steps are done.")
-    asked = {"predict": found["predict"], "say": found["say"], "why": found["why"]}.get(found["phase"])
-    verdict = found["verdict"]
+    asked = {"predict": step["predict"], "say": step["say"], "why": step["why"]}.get(step["phase"])
+    verdict = step["verdict"]
     return LabTask(
         row["number"],
         row["title"],
-        found["step"],
-        found["phase"],
-        _filled(found["do"], numbers),
-        _filled(found["watch"], numbers),
+        step["step"],
+        step["phase"],
+        _filled(step["do"], numbers),
+        _filled(step["watch"], numbers),
         "" if asked is None else _filled(asked["text"], numbers),
         () if asked is None else tuple((value, _filled(text, numbers)) for value, text in asked["options"]),
         _filled(verdict["text"], verdict["values"]),

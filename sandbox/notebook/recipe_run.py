@@ -46,7 +46,7 @@ class RecipeRun:
             return self._sandbox.ask(question)
 
     def pass_s(self, seconds: float) -> None:
-        """Of the sandbox's clock; none where it stands."""
+        """Run for this many seconds of the sandbox's clock.  A stopped clock does not advance."""
         for _ in self._rerun.on_until(self._sandbox.cluster.clock.now_ms() + int(seconds * 1000)):
             pass
 

@@ -69,8 +69,8 @@ def connect(name_servers: str | Sequence[str], **options: Any) -> "Remote":
     Options: `access_key` and `secret_key`, `tls` (an SSLContext), `home` (a directory for the offsets of broadcasting
     members; without it they are lost with the process).
     """
-    given = name_servers.split(";") if isinstance(name_servers, str) else list(name_servers)
-    return Remote([address.strip() for address in given if address.strip()], **options)
+    addresses = name_servers.split(";") if isinstance(name_servers, str) else list(name_servers)
+    return Remote([address.strip() for address in addresses if address.strip()], **options)
 
 
 class Remote:
@@ -117,7 +117,7 @@ class Remote:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -128,11 +128,18 @@ class Remote:
     @property
     def admin(self) -> BlockingAdmin:
         """The functions of `mqadmin`."""
-        found = self._admin
+        client = self._admin
         return BlockingAdmin(
             *(
                 Blocking(part, self._thread)
-                for part in (found.names, found.brokers, found.topics, found.groups, found.offsets, found.messages)
+                for part in (
+                    client.names,
+                    client.brokers,
+                    client.topics,
+                    client.groups,
+                    client.offsets,
+                    client.messages,
+                )
             )
         )
 
@@ -239,7 +246,7 @@ class Transactions:
         self.producer = producer
 
     def send(self, message: Message, execute: Callable[[Message], bool | None]) -> TransactionSendResult:
-        """How the half message was stored, and the state of the local transaction."""
+        """Send a half message and return how it was stored, and the state of the local transaction."""
         result: TransactionSendResult = self.producer.send_in_transaction(message, _outcome(execute))
         return result
 
@@ -300,5 +307,5 @@ def _own_ip(name_servers: Sequence[str]) -> str:
             probe.connect((host, int(port)))
         except (OSError, ValueError):
             return "127.0.0.1"
-        found: str = probe.getsockname()[0]
-        return found
+        ip: str = probe.getsockname()[0]
+        return ip

@@ -20,17 +20,17 @@ def main() -> None:
     parser.add_argument("--master")
     parser.add_argument("--remote")
     parser.add_argument("--writes-archive", type=Path, metavar="DRAFT", help="of Java's classes, as its Java was asked")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # output of Spark and its libraries is no report
-    runner = Runner(lambda report: write_report(out, report), master=given.master, remote=given.remote)
+    runner = Runner(lambda report: write_report(out, report), master=arguments.master, remote=arguments.remote)
     orders: SimpleQueue[Order | None] = SimpleQueue()
     threading.Thread(target=listen, args=(orders, runner), daemon=True).start()
     while (order := orders.get()) is not None:
         runner.run(order)
         if runner.is_useless:
             break
-    runner.close(given.writes_archive)
+    runner.close(arguments.writes_archive)
 
 
 def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:

@@ -50,6 +50,6 @@ def access_of(options: Mapping[str, str]) -> Access:
 
 def truth_of(option: str, text: str) -> bool:
     """Raises ValueError."""
-    if (said := text.strip().lower()) not in ("true", "false"):
+    if (word := text.strip().lower()) not in ("true", "false"):
         raise ValueError(f"Option {option} has to be true or false, and {text.strip()} is neither.")
-    return said == "true"
+    return word == "true"

@@ -74,30 +74,32 @@ def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, 
     from pyspark.sql import functions as f
 
     keys = [*([STORE] if STORE in rows.columns else []), "topic", "queueId"]
-    found: dict[str, Any] = {}
+    offsets: dict[str, Any] = {}
     for name, column in (("topic", "topic"), ("queueId", "queueId"), ("", STORE)):
         asked = list(stores) if column == STORE else [part.strip() for part in options.get(name, "").split(",")]
         if column in keys and any(asked):
             rows = rows.where(f.col(column).cast("string").isin(asked))
     for row in rows.groupBy(*keys).agg((f.max("queueOffset") + 1).alias("_next")).collect():
-        topics = found.setdefault(row[STORE], {}) if STORE in keys else found
+        topics = offsets.setdefault(row[STORE], {}) if STORE in keys else offsets
         topics.setdefault(row["topic"], {})[str(row["queueId"])] = row["_next"]
-    return orjson.dumps(found).decode() if found else "earliest"
+    return orjson.dumps(offsets).decode() if offsets else "earliest"
 
 
 def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
     """Raises OtherResult."""
-    there, here = ({field.name: field.dataType.simpleString() for field in schema.fields} for schema in (old, new))
-    if different := sorted(name for name in there | here if there.get(name) != here.get(name)):
+    old_types, new_types = (
+        {field.name: field.dataType.simpleString() for field in schema.fields} for schema in (old, new)
+    )
+    if different := sorted(name for name in old_types | new_types if old_types.get(name) != new_types.get(name)):
         raise OtherResult(
-            f"{out} has another {different[0]} ({there.get(different[0], 'none')}) than these rows "
-            f"({here.get(different[0], 'none')}): name another --out."
+            f"{out} has another {different[0]} ({old_types.get(different[0], 'none')}) than these rows "
+            f"({new_types.get(different[0], 'none')}): name another --out."
         )
 
 
-def check_unchanged(out: Path, seen: results.Manifest | None) -> None:
+def check_unchanged(out: Path, manifest: results.Manifest | None) -> None:
     """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
-    if results.manifest_of(out) != seen:
+    if results.manifest_of(out) != manifest:
         raise OtherResult(
             f"Another run changed the result in {out} meanwhile, and nothing was appended: run this again."
         )
@@ -116,11 +118,11 @@ def _joined(out: Path, old: results.Table, new: results.Table) -> results.Table:
         for empty in (out / new.path).rglob("*.parquet"):
             empty.unlink()
     for file in files:
-        place = out / new.path / file.relative_to(out / old.path)
-        place.parent.mkdir(parents=True, exist_ok=True)
+        target = out / new.path / file.relative_to(out / old.path)
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            os.link(file, place)
+            os.link(file, target)
         except OSError:  # a file system without links
-            shutil.copyfile(file, place)
+            shutil.copyfile(file, target)
     malformed = None if new.malformed is None else new.malformed + (old.malformed or 0)
     return new._replace(rows=old.rows + new.rows, malformed=malformed)

@@ -1,7 +1,7 @@
-"""Whether a run reads so little that Spark itself is what costs, and how it is spared then.
+"""Settings for a run that reads so little that Spark's own overhead costs most of the time.
 
-Over a few MiB a query is planned for longer than it runs.  So its intermediate tables have one partition, which needs
-no exchange, and plans are made once, not again at each stage; Java compiles quickly, not well.
+A query over a few MiB takes longer to plan than to run.  Therefore its intermediate tables have one partition, which
+needs no exchange.  Plans are made once, not again at each stage.  Java compiles quickly instead of well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ SETTINGS = {
 
 
 def is_few(stores: Mapping[str, str], journals: Mapping[str, str], options: Mapping[str, str]) -> bool:
-    """By what its files take on disk.  False where it reads something else, or follows what is written."""
+    """Return whether the run's files are small on disk.  False if it reads something else, or follows new data."""
     if (not stores and not journals) or options.get("follow") == "true":
         return False
     taken = 0
@@ -45,9 +45,9 @@ def is_few(stores: Mapping[str, str], journals: Mapping[str, str], options: Mapp
 
 
 @contextmanager
-def settings_of(session: "SparkSession", *, few: bool) -> Iterator[None]:
-    """For one run; afterwards the session is as before."""
-    if not few:
+def settings_of(session: "SparkSession", *, is_small: bool) -> Iterator[None]:
+    """Apply the settings for one run, and restore the session's own settings afterwards."""
+    if not is_small:
         yield
         return
     before = {name: session.conf.get(name, None) for name in SETTINGS}
@@ -64,5 +64,5 @@ def settings_of(session: "SparkSession", *, few: bool) -> Iterator[None]:
 
 
 def gathered(table: "DataFrame") -> "DataFrame":
-    """In one partition, if the run reads few."""
+    """Return the table in one partition if the run reads few bytes, else unchanged."""
     return table.coalesce(1) if table.sparkSession.conf.get(IS_FEW, "false") == "true" else table

@@ -1,4 +1,4 @@
-"""What one journal gives for grades: rows of plain values, by the function that graded live (`sandbox.labs.grade`)."""
+"""The grades of one journal: rows of plain values, by the function that graded live (`sandbox.labs.grade`)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile, zip_longest
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Of each table that `jobs.grading` describes."""
+    """The rows of each table that `jobs.grading` describes."""
 
     attempts: list[Row] = []
     steps: list[Row] = []
@@ -61,20 +61,24 @@ def tables_of(session: "SparkSession", rows: Rows) -> "dict[str, DataFrame]":
 
 
 def graded(piece: Piece) -> Rows:
-    """Of every attempt in the journal."""
+    """Grade every attempt in the journal."""
     try:
         entries = map(from_row, rows_since(piece.directory, 0))
-        found = grade(takewhile(lambda entry: entry.seq <= piece.true_to, entries))
-        rows = _rows(piece.sandbox, found)
+        attempts = grade(takewhile(lambda entry: entry.seq <= piece.true_to, entries))
+        rows = _rows(piece.sandbox, attempts)
         _demand_columns(rows)
-    except Exception as why:  # whatever a forged journal says, the others are graded
-        return Rows(unread=[(piece.sandbox, f"{type(why).__name__}: {why}")])
+    except Exception as error:  # whatever a forged journal says, the others are graded
+        return Rows(unread=[(piece.sandbox, f"{type(error).__name__}: {error}")])
     return rows
 
 
-def _rows(sandbox: str, found: list[Graded]) -> Rows:
+def _rows(sandbox: str, attempts: list[Graded]) -> Rows:
     def of_each(rows: Callable[[Graded], Iterable[Row]]) -> list[Row]:
-        return [(sandbox, one.attempt.lab.slug, one.attempt.attempt, *row) for one in found for row in rows(one)]
+        return [
+            (sandbox, attempt.attempt.lab.slug, attempt.attempt.attempt, *row)
+            for attempt in attempts
+            for row in rows(attempt)
+        ]
 
     return Rows(of_each(_attempt), of_each(_steps), of_each(_mistakes), of_each(_receipts), of_each(_differences))
 
@@ -93,12 +97,12 @@ def _fits(kind: str, value: object) -> bool:
     if kind == "BIGINT":
         return type(value) is int and -LONG <= value < LONG
     if kind == "ARRAY<BIGINT>":
-        return isinstance(value, list) and all(_fits("BIGINT", one) for one in value)
+        return isinstance(value, list) and all(_fits("BIGINT", item) for item in value)
     return isinstance(value, bool if kind == "BOOLEAN" else str)
 
 
-def _attempt(one: Graded) -> Iterator[Row]:
-    attempt = one.attempt
+def _attempt(graded_attempt: Graded) -> Iterator[Row]:
+    attempt = graded_attempt.attempt
     kept = attempt.receipts.kept
     yield (
         attempt.began,
@@ -116,9 +120,9 @@ def _attempt(one: Graded) -> Iterator[Row]:
     )
 
 
-def _steps(one: Graded) -> Iterator[Row]:
-    for met, took_ms in zip(one.attempt.met, one.took_ms, strict=True):
-        given, truth = (None if answer is None else shown(answer) for answer in (met.given, met.truth))
+def _steps(graded_attempt: Graded) -> Iterator[Row]:
+    for met, took_ms in zip(graded_attempt.attempt.met, graded_attempt.took_ms, strict=True):
+        answer_text, truth = (None if answer is None else shown(answer) for answer in (met.given, met.truth))
         yield (
             met.step,
             met.seq,
@@ -126,28 +130,31 @@ def _steps(one: Graded) -> Iterator[Row]:
             took_ms,
             met.text.format(**met.values),
             list(met.rests_on),
-            given,
+            answer_text,
             truth,
             met.accurate,
-            one.attempt.hints.get(met.step, 0),
+            graded_attempt.attempt.hints.get(met.step, 0),
         )
 
 
-def _mistakes(one: Graded) -> Iterator[Row]:
-    for step, seq, verdict in one.attempt.mistakes:
+def _mistakes(graded_attempt: Graded) -> Iterator[Row]:
+    for step, seq, verdict in graded_attempt.attempt.mistakes:
         yield step, seq, verdict.text, verdict.sentence()
 
 
-def _receipts(one: Graded) -> Iterator[Row]:
-    for receipt in one.attempt.receipts.kept:
+def _receipts(graded_attempt: Graded) -> Iterator[Row]:
+    for receipt in graded_attempt.attempt.receipts.kept:
         yield receipt.step, receipt.part, receipt.seq, receipt.at_ms, receipt.digest
 
 
-def _differences(one: Graded) -> Iterator[Row]:
-    """In their order; the grade found again may be ahead of what was written before the server was killed."""
-    for live, found in zip_longest(one.live, one.found):
-        if live != found:
-            yield _step_of(live or found), _said(live), _said(found)
+def _differences(graded_attempt: Graded) -> Iterator[Row]:
+    """Yield the steps graded differently, in order.
+
+    The recomputed grade may be ahead of the live one if the server was killed before it wrote that.
+    """
+    for live, replayed in zip_longest(graded_attempt.live, graded_attempt.found):
+        if live != replayed:
+            yield _step_of(live or replayed), _said(live), _said(replayed)
 
 
 def _step_of(outcome: Outcome) -> int | None:

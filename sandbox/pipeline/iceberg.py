@@ -53,13 +53,13 @@ def registered(out: Path, run: str, name: str, new: results.Table, *, append: bo
         if old is not None and not new.rows:
             shutil.rmtree(moved)
         _commit(out / ICEBERG, name, schema, out / generation, append=old is not None)
-    except Exception as why:
+    except Exception as error:
         shutil.rmtree(moved, ignore_errors=True)
-        if isinstance(why, TypeError | ValueError):  # of pyiceberg: columns that do not go together
+        if isinstance(error, TypeError | ValueError):  # of pyiceberg: columns that do not go together
             raise NoIceberg(
                 f"The table in {out / ICEBERG} has other columns: name another --out "
-                f"({str(why).strip().splitlines()[0]})."
-            ) from why
+                f"({str(error).strip().splitlines()[0]})."
+            ) from error
         raise
     if old is None:
         return new._replace(path=generation)

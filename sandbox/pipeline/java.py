@@ -23,7 +23,10 @@ class NoJava(SandboxError):
 
 
 def java_home(environment: Mapping[str, str], beside: Path) -> str:
-    """For `JAVA_HOME`.  `beside`: a directory of ours for the wrapper of the one from PyPI.  Raises NoJava."""
+    """Return the directory for `JAVA_HOME`.  Raises NoJava.
+
+    `beside`: a directory of ours for the wrapper of the Java installed from PyPI.
+    """
     for candidate in (environment.get("JAVA_HOME"), _on_path(environment)):
         if candidate and (version := version_of(Path(candidate))) is not None and version >= LEAST_VERSION:
             return candidate
@@ -42,8 +45,8 @@ def version_of(home: Path) -> int | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(\d+)', asked.stderr)
-    return int(found.group(1)) if found else None
+    version = re.search(r'version "(\d+)', asked.stderr)
+    return int(version.group(1)) if version else None
 
 
 def overlay(real: Path, beside: Path) -> Path:
@@ -80,5 +83,5 @@ def link(target: Path, name: Path) -> None:
 
 
 def _on_path(environment: Mapping[str, str]) -> str | None:
-    found = shutil.which("java", path=environment.get("PATH", os.defpath))
-    return str(Path(found).resolve().parent.parent) if found else None
+    java = shutil.which("java", path=environment.get("PATH", os.defpath))
+    return str(Path(java).resolve().parent.parent) if java else None

@@ -32,7 +32,10 @@ class Archive(NamedTuple):
 
 
 def archive_of(java: Path, environment: Mapping[str, str], folder: Path | None = None) -> Archive | None:
-    """For a Java home; None where there can be none.  Who has asked for another Spark has other jars."""
+    """Return the class archive for a Java home.  None: no archive is possible.
+
+    If the environment selects another Spark, there is none, because that Spark has other jars.
+    """
     if "SPARK_HOME" in environment or "SPARK_CONF_DIR" in environment:
         return None
     try:
@@ -90,7 +93,7 @@ def _names(java: Path, release: bytes) -> tuple[str, str, str] | None:
 
 
 def _is_ours(begun: Path) -> bool:
-    """Whether nothing else is writing it; from now on this process is."""
+    """Return whether no other process is writing the archive.  If True, this process now reserves it."""
     with suppress(FileNotFoundError):
         if wall_ms() - begun.stat().st_mtime_ns // 1_000_000 > STALE_MS:
             begun.unlink()

@@ -80,13 +80,13 @@ class Child:
         if where.has_workers_here and "SPARK_HOME" not in env:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))
-        said = [] if "SPARK_SUBMIT_OPTS" in env else [few.JAVA if reads_few else SECOND_COMPILER_LATE]
+        java_options = [] if "SPARK_SUBMIT_OPTS" in env else [few.JAVA if reads_few else SECOND_COMPILER_LATE]
         if where.remote is None and (archive := archive_of(Path(env["JAVA_HOME"]), env)) is not None:
-            said.append(archive.options)
+            java_options.append(archive.options)
             if archive.draft is not None:
                 arguments += ["--writes-archive", str(archive.draft)]
                 self._ends_within_s += WRITTEN_WITHIN_S
-        env["SPARK_SUBMIT_OPTS"] = " ".join([env.get("SPARK_SUBMIT_OPTS", ""), *said]).strip()
+        env["SPARK_SUBMIT_OPTS"] = " ".join([env.get("SPARK_SUBMIT_OPTS", ""), *java_options]).strip()
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE,
@@ -146,7 +146,7 @@ class Child:
         self._ends.close()
 
     def kill(self) -> None:
-        """For one that does not respond; call `close` after it."""
+        """Kill a process that does not respond; call `close` after it."""
         self._process.kill()
 
     def _say(self, value: dict[str, Any]) -> None:
@@ -155,19 +155,19 @@ class Child:
         self._process.stdin.flush()
 
 
-def environment_of(given: Mapping[str, str], home: Path) -> dict[str, str]:
-    """With Java, our own Python in the workers too, and all sockets on this machine only.
+def environment_of(environment: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Return the child's environment: Java, our own Python in the workers too, and all sockets on this machine only.
 
     The path of our code is not set: workers get it from the session (`session.packed`).
     """
-    java = java_home(given, home)
+    java = java_home(environment, home)
     return {
         "SPARK_LOCAL_IP": "127.0.0.1",
-        **given,
+        **environment,
         "JAVA_HOME": java,
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_LOCAL_DIRS": given.get("SPARK_LOCAL_DIRS", str(home)),
+        "SPARK_LOCAL_DIRS": environment.get("SPARK_LOCAL_DIRS", str(home)),
     }
 
 

@@ -18,12 +18,12 @@ Values = Mapping[str, frozenset[str]]
 def options_of(plan: Any) -> dict[str, str]:
     """Options for a query with this optimised plan, which has each filter right above the table it is of."""
     asked = list(_references(plan, {}))
-    found = {
-        name: frozenset[str]().union(*(one[name] for one in asked))
+    option_values = {
+        name: frozenset[str]().union(*(condition[name] for condition in asked))
         for name in sorted(NARROWED)
-        if asked and all(name in one for one in asked)
+        if asked and all(name in condition for condition in asked)
     }
-    return {name: ",".join(sorted(values)) for name, values in found.items() if all(map(_is_listed, values))}
+    return {name: ",".join(sorted(values)) for name, values in option_values.items() if all(map(_is_listed, values))}
 
 
 def _is_listed(value: str) -> bool:
@@ -53,10 +53,10 @@ def _of_queries(node: Any) -> Iterator[Values]:
 def _values_of(condition: Any) -> dict[str, frozenset[str]]:
     match kind_of(condition):
         case "And":
-            found = _values_of(condition.left())
+            column_values = _values_of(condition.left())
             for name, values in _values_of(condition.right()).items():
-                found[name] = found.get(name, values) & values
-            return found
+                column_values[name] = column_values.get(name, values) & values
+            return column_values
         case "EqualTo":
             return _of_literals(condition.left(), [condition.right()])
         case "In":

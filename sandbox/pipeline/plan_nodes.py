@@ -18,8 +18,8 @@ def is_query(node: Any) -> bool:
     return bool(is_instance_of(SparkContext._gateway, node, f"{CATALYST}.expressions.PlanExpression"))
 
 
-def each(found: Any) -> Iterator[Any]:
+def each(sequence: Any) -> Iterator[Any]:
     """Iterate over a collection of Scala."""
-    iterator = found.iterator()
+    iterator = sequence.iterator()
     while iterator.hasNext():
         yield iterator.next()

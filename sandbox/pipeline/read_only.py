@@ -1,8 +1,8 @@
-"""What a query reads, from the plan of Spark's own parser, before anything of it is run: one SELECT, and of our tables.
+"""Check of a query before it runs, from the plan of Spark's own parser: one SELECT, of our tables only.
 
-A query has the rights of who asks it.  Refused is what would change, run or open something: every plan node but those
-of `NODES` (commands, INSERT, SELECT TRANSFORM, which starts a program, scripts), tables that are files
-(parquet.`/path`), names that are put together at run time, and functions that call Java or open a file.
+A query runs with the rights of the user who submits it.  Plan nodes outside `NODES` are refused, because they change,
+run or open something: commands, INSERT, scripts, and SELECT TRANSFORM, which starts a program.  Also refused are tables
+that are files (parquet.`/path`), names put together at run time, and functions that call Java or open a file.
 """
 
 import re
@@ -101,8 +101,8 @@ def asked_of(session: "SparkSession", query: str) -> Asked:
     try:
         reading = _Reading(state.catalog())
         reading.plan(state.sqlParser().parsePlan(query), narrow=False)
-    except PySparkException as why:
-        raise QueryRefused(of_spark(str(why)) or str(why).strip().splitlines()[0]) from None
+    except PySparkException as error:
+        raise QueryRefused(of_spark(str(error)) or str(error).strip().splitlines()[0]) from None
     return Asked(
         frozenset(reading.tables), frozenset(reading.named), frozenset(reading.columns) if reading.is_narrow else None
     )
@@ -172,10 +172,10 @@ class _Reading:
             self._expression(child)
 
     def _function(self, name: str, look_up: Callable[[str], Any]) -> None:
-        found = look_up(name)
-        why = REFUSED.get(found.get().getClassName().rpartition(".")[2]) if found.isDefined() else None
-        if why is not None:
-            raise QueryRefused(f"{name} is refused: {why}, and a query only reads tables.")
+        function = look_up(name)
+        reason = REFUSED.get(function.get().getClassName().rpartition(".")[2]) if function.isDefined() else None
+        if reason is not None:
+            raise QueryRefused(f"{name} is refused: {reason}, and a query only reads tables.")
 
 
 def check_resolved(plan: Any) -> None:
@@ -187,13 +187,13 @@ def check_resolved(plan: Any) -> None:
 
 
 def _check_resolved(node: Any) -> None:
-    if (why := REFUSED.get(kind_of(node))) is not None:
-        raise QueryRefused(f"{node.prettyName()} is refused: {why}, and a query only reads tables.")
+    if (reason := REFUSED.get(kind_of(node))) is not None:
+        raise QueryRefused(f"{node.prettyName()} is refused: {reason}, and a query only reads tables.")
     if is_query(node):
         check_resolved(node.plan())
     for child in each(node.children()):
         _check_resolved(child)
 
 
-def _last(found: Any) -> str:
-    return str(found.last())
+def _last(sequence: Any) -> str:
+    return str(sequence.last())

@@ -67,8 +67,8 @@ def manifest_of(out: Path) -> Manifest | None:
         return Manifest(**{**plain, "tables": tables})
     except FileNotFoundError:
         return None
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as why:
-        raise CorruptRecord(f"{out / NAME} cannot be read: {why}") from why
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptRecord(f"{out / NAME} cannot be read: {error}") from error
 
 
 def table_at(out: Path | str, name: str) -> Path:

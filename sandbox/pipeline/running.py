@@ -55,14 +55,14 @@ class Runner:
             job = job_of(order)
             make_room(out)
             is_more = order.options.get("append") == "true"
-            seen = results.manifest_of(out) if is_more else None
+            earlier = results.manifest_of(out) if is_more else None
             self._report(order.run, state="starting")
             session = self._opened(kept)
             if order.run in self._cancelled:
                 raise Cancelled
-            few = is_few(order.stores, order.journals, order.options)
+            is_small = is_few(order.stores, order.journals, order.options)
             with (
-                settings_of(session, few=few),
+                settings_of(session, is_small=is_small),
                 Progress(session, order.run, lambda **values: self._report(order.run, **values)),
             ):
                 source = Source(
@@ -89,7 +89,7 @@ class Runner:
                     for name, table in tables.items()
                 }
                 if is_more:
-                    check_unchanged(out, seen)
+                    check_unchanged(out, earlier)
                 if kind == ICEBERG:
                     made = {
                         name: registered(out, order.run, name, table, append=is_more) for name, table in made.items()
@@ -120,16 +120,16 @@ class Runner:
                 tables={name: table.rows for name, table in made.items()},
                 **({"malformed": malformed} if malformed else {}),
             )
-        except Exception as why:
+        except Exception as error:
             results.discard(out, order.run)
             if order.run in self._cancelled:
                 self._report(order.run, state="cancelled")
             else:
                 sentence = (
-                    SPARK_GONE if has_ended(self._session) else sentence_of(why, said=last_words(sys.stderr.fileno()))
+                    SPARK_GONE if has_ended(self._session) else sentence_of(error, log=last_words(sys.stderr.fileno()))
                 )
                 self.is_useless = sentence == SPARK_GONE
-                ours = {"is_ours": True} if isinstance(why, SandboxError | WrongOption) else {}
+                ours = {"is_ours": True} if isinstance(error, SandboxError | WrongOption) else {}
                 self._report(order.run, state="failed", why=sentence, **ours)
         finally:
             shutil.rmtree(kept, ignore_errors=True)
@@ -215,12 +215,12 @@ def job_of(order: Order) -> Job:
 
 
 def format_of(job: Job, options: Mapping[str, str]) -> str:
-    """Of the files it writes.  Raises WrongOption."""
+    """Return the format of the files the job writes.  Raises WrongOption."""
     return one_of(options, "format", job.formats) if len(job.formats) > 1 else job.formats[0]
 
 
 def has_ended(session: "SparkSession | None") -> bool:
-    """Whether its Java process, which we started, has ended."""
+    """Return whether the session's Java process, if we started it, has ended."""
     process = java_of(session)
     return process is not None and process.poll() is not None
 
@@ -247,7 +247,10 @@ def ends_of(source: Source) -> dict[str, int]:
 
 
 def end_of(directory: Path) -> int | None:
-    """Of one whose end is no entry, all is to be read: the job says what is wrong with it, and reads the others."""
+    """Return the last entry's number.  None: the journal is empty.
+
+    If the end is not an entry, return EVERYTHING: the job reads all, and reports what is wrong with that journal.
+    """
     try:
         seq = last_seq(directory)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):

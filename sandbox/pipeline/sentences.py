@@ -55,30 +55,30 @@ _KNOWN = (
 _JAVA_SAYS = (re.compile(r'Exception in thread "main" [\w.$]+: (.+)'), re.compile(r"^Error: (.+)", re.MULTILINE))
 
 
-def sentence_of(why: BaseException, *, said: str = "") -> str:
-    """The engine's own sentences unchanged, Spark's in one line.  `said`: the end of the process's standard error."""
-    if isinstance(why, SandboxError | WrongOption):
-        return str(why)
-    if isinstance(why, OSError) and why.strerror and not isinstance(why, ConnectionError):
-        return NO_ROOM if why.errno in (errno.ENOSPC, errno.EDQUOT) else _about_file(why)
-    text = str(why)
-    if found := _OURS.findall(text):
-        return str(found[-1])
-    if found := _SEALED.findall(text):
+def sentence_of(error: BaseException, *, log: str = "") -> str:
+    """The engine's own sentences unchanged, Spark's in one line.  `log`: the end of the process's standard error."""
+    if isinstance(error, SandboxError | WrongOption):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
+        return NO_ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else _about_file(error)
+    text = str(error)
+    if sentences := _OURS.findall(text):
+        return str(sentences[-1])
+    if sentences := _SEALED.findall(text):
         return (
-            f"The sealed log file {unquote(found[-1])} is damaged, or was removed while it was read: delete "
+            f"The sealed log file {unquote(sentences[-1])} is damaged, or was removed while it was read: delete "
             "it if it is there, and run it again, which reads the log instead."
         )
     if "JAVA_GATEWAY_EXITED" in text:
-        return _not_begun(said)
+        return _not_begun(log)
     for known, sentence in _KNOWN:
-        if known.search(text) or known.search(type(why).__name__):
+        if known.search(text) or known.search(type(error).__name__):
             return sentence
     if sparks := of_spark(text):
         return sparks
-    if found := _PYTHONS.findall(text):
-        return str(found[-1])[:LONGEST]
-    first = next((line.strip() for line in text.splitlines() if line.strip()), type(why).__name__)
+    if sentences := _PYTHONS.findall(text):
+        return str(sentences[-1])[:LONGEST]
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     return first[:LONGEST]
 
 
@@ -95,14 +95,14 @@ def last_words(descriptor: int) -> str:
         return ""
 
 
-def _about_file(why: OSError) -> str:
-    reason = (why.strerror or "").lower()
-    return f"{why.filename} cannot be used: {reason}." if why.filename else f"The system says: {reason}."
+def _about_file(error: OSError) -> str:
+    reason = (error.strerror or "").lower()
+    return f"{error.filename} cannot be used: {reason}." if error.filename else f"The system says: {reason}."
 
 
-def _not_begun(said: str) -> str:
+def _not_begun(log: str) -> str:
     """Java ended before there was a session: the reason is on its standard error."""
     for pattern in _JAVA_SAYS:
-        if found := pattern.findall(said):
-            return f"Spark did not start: {str(found[-1]).strip().rstrip('.')[:LONGEST]}."
+        if sentences := pattern.findall(log):
+            return f"Spark did not start: {str(sentences[-1]).strip().rstrip('.')[:LONGEST]}."
     return "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"

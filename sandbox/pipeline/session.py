@@ -68,7 +68,7 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
 
 
 def addresses(environment: Mapping[str, str]) -> dict[str, str]:
-    """Where the driver listens, and where executors find it: on this machine alone, unless SPARK_LOCAL_IP is set."""
+    """Return the driver's listening address and the one for executors: 127.0.0.1, unless SPARK_LOCAL_IP is set."""
     return dict.fromkeys(
         ("spark.driver.host", "spark.driver.bindAddress"), environment.get("SPARK_LOCAL_IP", "127.0.0.1")
     )

@@ -1,4 +1,4 @@
-"""What Spark says of a query or a value, without its condition, its state and its plan: `[NAME] text. SQLSTATE: …`."""
+"""Spark's sentence about a query or a value: `[NAME] text. SQLSTATE: …` without its condition, state and plan."""
 
 import re
 
@@ -17,10 +17,10 @@ def of_spark(text: str, *, of: str = "the query") -> str | None:
 
     `of`: what the place is in.
     """
-    if not (found := _SAID.findall(text)):
+    if not (matches := _SAID.findall(text)):
         return None
-    what, rest = found[-1]
+    what, rest = matches[-1]
     what = " ".join(what.split())[:LONGEST].rstrip(".")
-    if place := _PLACE.search(rest):
-        return f"Line {place[1]}, character {int(place[3]) + (not place[2])} of {of}: {what}."
+    if position := _PLACE.search(rest):
+        return f"Line {position[1]}, character {int(position[3]) + (not position[2])} of {of}: {what}."
     return f"{what}."

@@ -15,7 +15,7 @@ MAX_TASKS = 1_024
 
 
 def spread(session: "SparkSession", pieces: Sequence[P], work: Callable[[P], T]) -> list[T]:
-    """What `work`, a function of a module, gives for each piece, in their order.  A task each, up to a limit."""
+    """Return the results of `work`, a function of a module, for the pieces in order.  One task each, up to a limit."""
 
     def worked(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow

@@ -28,31 +28,34 @@ EVENTS = "events"
 Make = Callable[[Asked], "DataFrame"]
 
 
-def views_of(given: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
-    """By name in lower case, as Spark compares names; `results`: directory by job.  Raises CorruptRecord."""
-    found: dict[str, Make] = {}
-    if given.source.stores:
-        found[MESSAGES] = partial(_messages, given)
-    if given.source.journals:
-        found[EVENTS] = partial(_entries, given, ())
-        found |= {f"{EVENTS}_{event}".lower(): partial(_entries, given, (event,)) for event in BY_NAME}
+def views_of(job_input: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
+    """Return the views by name in lower case, as Spark compares names.  Raises CorruptRecord.
+
+    `results`: directory by job.
+    """
+    views: dict[str, Make] = {}
+    if job_input.source.stores:
+        views[MESSAGES] = partial(_messages, job_input)
+    if job_input.source.journals:
+        views[EVENTS] = partial(_entries, job_input, ())
+        views |= {f"{EVENTS}_{event}".lower(): partial(_entries, job_input, (event,)) for event in BY_NAME}
     for job, out in sorted(results.items()):
         if (manifest := manifest_of(out)) is not None:
-            found |= {
-                f"{job}_{name}".lower(): partial(_result, given, out, table, f"{job}_{name}")
+            views |= {
+                f"{job}_{name}".lower(): partial(_result, job_input, out, table, f"{job}_{name}")
                 for name, table in manifest.tables.items()
             }
-    return found
+    return views
 
 
 def named(views: Mapping[str, Make]) -> str:
-    """For a sentence: events of one class are too many to list."""
+    """Return the names of the views for a sentence; event classes are too many to list."""
     names = [name for name in views if not name.startswith(f"{EVENTS}_")]
     return ", ".join(names + ([f"{EVENTS}_<Event>"] if EVENTS in views else [])) or "none, as nothing was read yet"
 
 
 @contextmanager
-def made(given: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[None]:
+def made(job_input: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[None]:
     names = sorted(asked.tables & views.keys())
     try:
         for name in names:
@@ -60,28 +63,33 @@ def made(given: "Given", views: Mapping[str, Make], asked: Asked) -> Iterator[No
         yield
     finally:
         for name in names:
-            given.session.catalog.dropTempView(name)
+            job_input.session.catalog.dropTempView(name)
 
 
-def _messages(given: "Given", asked: Asked) -> "DataFrame":
+def _messages(job_input: "Given", asked: Asked) -> "DataFrame":
     """The source decodes only columns that are named, and does not get those that a query needs from Spark."""
-    bodies = bodies_of(given.options)
+    bodies = bodies_of(job_input.options)
     columns = [
         name
         for name in SCHEMA.names
         if asked.columns is None or name.lower() in asked.columns or (bodies is not None and name == BODY)
     ]
     rows = messages(
-        given.session, given.source.stores, given.sealed, columns or ["queueOffset"], asked.narrowed, named=True
+        job_input.session,
+        job_input.source.stores,
+        job_input.sealed,
+        columns or ["queueOffset"],
+        asked.narrowed,
+        named=True,
     )
     return with_bodies(rows, bodies)
 
 
-def _entries(given: "Given", events: tuple[str, ...], asked: Asked) -> "DataFrame":
-    return entries_of(given, *events)
+def _entries(job_input: "Given", events: tuple[str, ...], asked: Asked) -> "DataFrame":
+    return entries_of(job_input, *events)
 
 
-def _result(given: "Given", out: Path, table: Table, name: str, asked: Asked) -> "DataFrame":
+def _result(job_input: "Given", out: Path, table: Table, name: str, asked: Asked) -> "DataFrame":
     if next((out / table.path).rglob("*.parquet"), None) is None:
         raise QueryRefused(f"{name} has no Parquet file: make that result with rows, and without --format.")
-    return read(given.session, out, table)
+    return read(job_input.session, out, table)

@@ -1,4 +1,4 @@
-"""Where Spark runs: checks the address, and that it answers, before a process is started.
+"""The Spark to run on: its address is checked, and that it answers, before a process is started.
 
 Spark itself takes a minute to report a missing master, and ten for a missing Connect server.
 """
@@ -32,7 +32,7 @@ class Where(NamedTuple):
 
     @property
     def has_workers_here(self) -> bool:
-        """Whether a whole cluster is started on this machine for the run."""
+        """True if a whole cluster is started on this machine for the run."""
         return self.master is not None and self.master.startswith("local-cluster")
 
 
@@ -48,8 +48,8 @@ def _look_for_master(master: str, environment: Mapping[str, str]) -> None:
     if master == "yarn":
         if not any(environment.get(name) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")):
             raise NoSpark("The master yarn is found by its configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR.")
-    elif found := _SPARK.fullmatch(master):
-        problems = [_problem(address) for address in found.group(1).split(",")]
+    elif match := _SPARK.fullmatch(master):
+        problems = [_problem(address) for address in match.group(1).split(",")]
         if all(problems):
             raise NoSpark(f"No Spark master answers at {master}: {problems[0]}.")
     elif not _HERE.fullmatch(master) and not _ELSEWHERE.fullmatch(master):
@@ -57,10 +57,10 @@ def _look_for_master(master: str, environment: Mapping[str, str]) -> None:
 
 
 def _look_for_server(remote: str) -> None:
-    found = _REMOTE.fullmatch(remote)
-    if not found:
+    match = _REMOTE.fullmatch(remote)
+    if not match:
         raise NoSpark(f"{remote} is no address of a Spark Connect server: write it as sc://host:15002.")
-    host, port = found.group(1), found.group(2) or CONNECT_PORT
+    host, port = match.group(1), match.group(2) or CONNECT_PORT
     if problem := _problem(f"{host}:{port}"):
         raise NoSpark(f"No Spark Connect server answers at {remote}: {problem}.")
 
@@ -74,6 +74,6 @@ def _problem(address: str) -> str | None:
         return f"{host} did not answer within {CONNECT_S:g} s"
     except socket.gaierror:
         return f"there is no machine called {host}"
-    except (OSError, OverflowError) as why:
-        return str(getattr(why, "strerror", None) or why).lower()
+    except (OSError, OverflowError) as error:
+        return str(getattr(error, "strerror", None) or error).lower()
     return None

@@ -22,10 +22,10 @@ def write(table: "DataFrame", out: Path, path: str, kind: str, partition_by: Seq
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
-    seen = Observation()
+    observation = Observation()
     has_bodies = MALFORMED in table.columns
     counts = [f.count(f.lit(1)).alias("rows"), *([f.count(MALFORMED).alias("malformed")] if has_bodies else [])]
-    writer = plain(table, kind).observe(seen, *counts).write.mode("overwrite").partitionBy(*partition_by)
+    writer = plain(table, kind).observe(observation, *counts).write.mode("overwrite").partitionBy(*partition_by)
     if kind == "ndjson":
         writer.option("ignoreNullFields", "false").json(str(out / path))
     elif kind == "csv":
@@ -37,14 +37,14 @@ def write(table: "DataFrame", out: Path, path: str, kind: str, partition_by: Seq
         writer.parquet(str(out / path))
     return Table(
         path,
-        int(seen.get["rows"]),
-        int(seen.get["malformed"]) if has_bodies else None,
+        int(observation.get["rows"]),
+        int(observation.get["malformed"]) if has_bodies else None,
         {name: table.schema[name].dataType.simpleString() for name in partition_by} or None,
     )
 
 
 def plain(table: "DataFrame", kind: str) -> "DataFrame":
-    """With columns that the format can hold."""
+    """Convert the columns to types that the format supports."""
     from pyspark.sql import functions as f
 
     if kind not in ("ndjson", "csv"):

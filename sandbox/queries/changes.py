@@ -1,4 +1,4 @@
-"""What is different between the states at two events, as rows."""
+"""Differences between the states at two events, as rows."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ def changes_between(before: StateAt, after: StateAt) -> Changes:
 
 
 def _changes(before: Any, after: Any, way: tuple[str, ...]) -> Iterator[Change]:
-    place = "/".join(way)
+    path = "/".join(way)
     for name in sorted((before.keys() | after.keys()) - MOMENTS):
         old, new = before.get(name), after.get(name)
         if old == new:
@@ -69,7 +69,7 @@ def _changes(before: Any, after: Any, way: tuple[str, ...]) -> Iterator[Change]:
         elif isinstance(old, dict) and isinstance(new, dict):
             yield from _changes(old, new, (*way, name))
         else:
-            yield Change(place, name, old, new, False)
+            yield Change(path, name, old, new, False)
 
 
 def _by_name(kind: str, rows: list[Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How a group is to divide its queues, checked against the cluster: for the action, and for a plan of it."""
+"""Check of a group's allocation strategy against the cluster, for the action and for a plan of it."""
 
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ DEFAULT_VIRTUAL_NODES = 10
 
 
 class StrategyWish(Protocol):
-    """What `SetStrategy` and `PlanRebalance` have in common."""
+    """The fields that `SetStrategy` and `PlanRebalance` have in common."""
 
     @property
     def group(self) -> str: ...
@@ -28,7 +28,10 @@ class StrategyWish(Protocol):
 def checked_strategy(
     cluster: Cluster, wish: StrategyWish, strategy: str, absent: AbstractSet[str] = frozenset()
 ) -> dict[str, Any]:
-    """What is remembered of it.  Raises ActionRefused (422) for a field the strategy does not read, or lacks."""
+    """Return the strategy's settings to store.
+
+    Raises ActionRefused (422) for a field that the strategy does not read, or lacks.
+    """
     chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
     if wish.virtual_nodes != DEFAULT_VIRTUAL_NODES and strategy != "CONSISTENT_HASH":
         raise _unread("virtual_nodes", strategy, "Choose CONSISTENT_HASH.")
@@ -73,8 +76,8 @@ def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
 
 def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
     """Label → queue keys."""
-    given = wish.queues_by_member
-    if not given:
+    queues_by_member = wish.queues_by_member
+    if not queues_by_member:
         raise ActionRefused(
             422,
             "CONFIG needs a list of queues for each member.",
@@ -84,7 +87,7 @@ def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> di
     view = GroupView(cluster, wish.group)
     by_label = {actor.label: actor for actor in view.actors}
     lists: dict[str, list[str]] = {}
-    for label, rows in given.items():
+    for label, rows in queues_by_member.items():
         if label not in by_label:
             raise ActionRefused(
                 422,
@@ -120,9 +123,9 @@ def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
     """`broker-a:3` of every topic that has it, or `orders/broker-a/3`."""
     if "/" in row:
         topics = [row.split("/", 1)[0]]
-    found = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]
-    if not found:
+    queues = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]
+    if not queues:
         raise ActionRefused(
             422, "There is no queue {queue} to read.", "Write it like broker-a:3.", field="queues_by_member", queue=row
         )
-    return found
+    return queues

@@ -1,6 +1,6 @@
-"""What the journal said about each client process lately: its steps, its states, what it took and was refused.
+"""Recent journal facts about each client process: its steps, its states, the queues it acquired, and its refusals.
 
-A dead process has no objects left to look at; this is what is known of it.
+A dead process has no objects left to read; these facts remain.
 """
 
 from sandbox.journal.events import (
@@ -61,7 +61,7 @@ class ClientLife:
 
 
 class ClientLives:
-    """By client id; the process nothing was said about for longest is forgotten first."""
+    """Client lives by client id.  At the limit, the process whose last fact is oldest is dropped first."""
 
     def __init__(self) -> None:
         self._lives: dict[str, ClientLife] = {}
@@ -73,7 +73,7 @@ class ClientLives:
         return list(self._lives)
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact."""
+        """Record a fact."""
         seq, at_ms, _, event, _ = entry
         match event:
             case LifecycleStep():

@@ -134,14 +134,14 @@ class _Fold:
             case PullAnswered() | PullSuspended() if (event.group, event.client_id) not in self._ours:
                 self.lose({"owner"}, f"groups/{event.group}")  # of a wire client, the one that pulled last
 
-    def lose(self, fields: Iterable[str], place: str | None = None) -> None:
+    def lose(self, fields: Iterable[str], path: str | None = None) -> None:
         """From here on the keyframe's value stands for these fields."""
-        for name in [place] if place is not None else list(self._carried):
+        for name in [path] if path is not None else list(self._carried):
             if name in self._carried:
                 self._carried[name] -= frozenset(fields)
 
     def folded(self) -> Folded:
-        """What was lost on the way is given back as the keyframe had it."""
+        """Return the folded state.  Fields that events no longer cover get the keyframe's values back."""
         before: Any = self._keyframe
         for now, then in zip(self._snapshot["topics"], before["topics"], strict=True):
             self._restore(now, then, TOPIC_FIELDS - self._carried["topics"])
@@ -155,8 +155,8 @@ class _Fold:
         for row in group["queues"]:
             if row.get("from_zero") and row["committed"] is not None:
                 row["from_zero"] = False
-        carried = self._carried.get(f"groups/{group['group']}", frozenset())
-        if "max" not in self._carried["topics"] or "committed" not in carried or "lag" not in group:
+        known_fields = self._carried.get(f"groups/{group['group']}", frozenset())
+        if "max" not in self._carried["topics"] or "committed" not in known_fields or "lag" not in group:
             return
         lags = [
             row_lag({**row, "max": self._ends[mq]["max"] if mq in self._ends else None})
@@ -182,11 +182,11 @@ class _Fold:
             row.update(fields)
 
     def _is_shared(self, event: MemberStateChanged) -> bool:
-        """Whether several processes have the client id; a second one starts while the first holds queues."""
-        place = event.group, event.client_id
-        if event.state == "starting" and place in self._ours:
-            self._shared.add(place)
-        return place in self._shared
+        """Return whether several processes share the client id: a second one starts while the first holds queues."""
+        member = event.group, event.client_id
+        if event.state == "starting" and member in self._ours:
+            self._shared.add(member)
+        return member in self._shared
 
     def _leave(self, group: str, client_id: str, mq: MessageQueue | None) -> None:
         for (name, queue), row in self._queues.items():

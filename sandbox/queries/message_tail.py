@@ -27,8 +27,7 @@ WANTED_CHARS = 255
 
 
 class Wanted(NamedTuple):
-    """What is let through: everything, or messages of a topic, of a queue (`broker-a:3`), with a tag, with a text in
-    one of their keys."""
+    """A filter of messages: all, or by topic, queue (`broker-a:3`), tag, or a text in one of their keys."""
 
     topic: str = ""
     queue: str = ""
@@ -42,8 +41,8 @@ class Wanted(NamedTuple):
         >>> Wanted.of("topic=orders&queue=broker-a%3A3")
         Wanted(topic='orders', queue='broker-a:3', tag='', key='')
         """
-        given = {name: value.strip()[:WANTED_CHARS] for name, value in parse_qsl(query) if name in cls._fields}
-        return cls(**given)
+        fields = {name: value.strip()[:WANTED_CHARS] for name, value in parse_qsl(query) if name in cls._fields}
+        return cls(**fields)
 
     def has(self, mq: MessageQueue) -> bool:
         """System topics only where they are named."""
@@ -61,15 +60,15 @@ class Wanted(NamedTuple):
 
     @property
     def looks_inside(self) -> bool:
-        """Whether a message must be read to know if it is wanted."""
+        """True if a message must be read to decide if it matches."""
         return bool(self.tag or self.key)
 
 
 class MessageTail:
     """One filter's newest messages.  `seen` fit it, `rest` of them were not shown, `unseen` were never looked at."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
+    def __init__(self, filters: Wanted) -> None:
+        self.wanted = filters
         self.rows: deque[tuple[int, Row]] = deque(maxlen=ROWS_KEPT)
         self.seen = 0
         self.rest = 0
@@ -97,8 +96,8 @@ class MessageTail:
 
     def _begin(self, stores: dict[str, MessageStore], ends: dict[MessageQueue, int]) -> None:
         depth = max(ROWS_PER_S, LOOKED_AT // max(1, len(ends))) if self.wanted.looks_inside else ROWS_PER_S
-        found = _read(stores, {mq: range(max(0, _low(stores, mq), end - depth), end) for mq, end in ends.items()})
-        for mq, message in [pair for pair in found if self.wanted.fits(pair[1])][-ROWS_PER_S:]:
+        arrived = _read(stores, {mq: range(max(0, _low(stores, mq), end - depth), end) for mq, end in ends.items()})
+        for mq, message in [pair for pair in arrived if self.wanted.fits(pair[1])][-ROWS_PER_S:]:
             self._add(mq, message)
             self.seen += 1
 
@@ -132,7 +131,7 @@ class MessageTail:
         self.rows.append((self._number, message_row(message, mq.broker)))
 
     def _room(self, now_s: float) -> int:
-        """How many rows this second still has."""
+        """Return how many rows may still be shown in this second."""
         if int(now_s) != self._second:
             self._second, self._used = int(now_s), 0
         return max(0, ROWS_PER_S - self._used)
@@ -144,9 +143,9 @@ class MessageTails:
     def __init__(self) -> None:
         self._tails: dict[Wanted, MessageTail] = {}
 
-    def of(self, wanted: Wanted) -> MessageTail:
-        tail = self._tails.pop(wanted, None) or MessageTail(wanted)
-        self._tails[wanted] = tail
+    def of(self, filters: Wanted) -> MessageTail:
+        tail = self._tails.pop(filters, None) or MessageTail(filters)
+        self._tails[filters] = tail
         if len(self._tails) > TAILS:
             del self._tails[next(iter(self._tails))]
         return tail
@@ -160,14 +159,14 @@ def _low(stores: dict[str, MessageStore], mq: MessageQueue) -> int:
     return stores[mq.broker].min_offset(mq.topic, mq.queue_id)
 
 
-def _read(stores: dict[str, MessageStore], wanted: dict[MessageQueue, range]) -> list[Arrived]:
-    """In the order they were stored."""
-    found: list[Arrived] = []
-    for mq, offsets in wanted.items():
+def _read(stores: dict[str, MessageStore], ranges: dict[MessageQueue, range]) -> list[Arrived]:
+    """Return the messages in the order they were stored."""
+    arrived: list[Arrived] = []
+    for mq, offsets in ranges.items():
         store = stores[mq.broker]
         for offset in offsets:
             unit = store.unit(mq.topic, mq.queue_id, offset)
             message = store.read_message(unit.physical_offset) if unit is not None else None
             if message is not None:
-                found.append((mq, message))
-    return sorted(found, key=lambda pair: (pair[1].store_ms, pair[0].broker, pair[1].physical_offset))
+                arrived.append((mq, message))
+    return sorted(arrived, key=lambda pair: (pair[1].store_ms, pair[0].broker, pair[1].physical_offset))

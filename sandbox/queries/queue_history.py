@@ -1,4 +1,4 @@
-"""What the journal's memory says of each queue's messages, sorted by queue for who asks again and again."""
+"""The journal entries in memory about each queue's messages, indexed by queue for repeated queries."""
 
 from collections import deque
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How fast offsets rise, from where they were seen: the ends of queues, and what groups have committed."""
+"""Rates of rising offsets, from successive polls: queue ends, and committed offsets of groups."""
 
 from collections import deque
 from typing import Generic, TypeVar
@@ -13,7 +13,7 @@ K = TypeVar("K")
 
 
 class Rates(Generic[K]):
-    """Of every offset that is polled.  None until it was seen twice: unknown, which is not 0."""
+    """The rates of all polled offsets.  None until an offset was polled twice: unknown, which is not 0."""
 
     def __init__(self, clock: Clock, most: int, *, window_s: float = WINDOW_S, least_s: float = LEAST_S) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ Committed = tuple[str, str, str, int]  # group, topic, broker, queue
 
 
 class CommitRates(Rates[Committed]):
-    """How fast groups commit.  Offsets moved by hand count as consumed."""
+    """The commit rates of groups.  Offsets moved by hand count as consumed."""
 
     def __init__(self, clock: Clock, most: int) -> None:
         super().__init__(clock, most, window_s=COMMITS_WINDOW_S, least_s=COMMITS_LEAST_S)

@@ -1,6 +1,6 @@
-"""How each group's queues came to be where they are: rounds, moves and claims, from the journal's facts.
+"""The history of each group's queues, from the journal's facts: rounds, moves and claims.
 
-What happened while a sandbox slept, or in clients that are not ours, is not among them.
+It lacks what happened while a sandbox slept, and in clients that are not ours.
 """
 
 from collections import Counter, deque
@@ -31,7 +31,10 @@ GONE = ("crashed", "stopped", "refused")
 
 
 class LetGo(NamedTuple):
-    """Who let go of a queue last.  None: no one had it; without a moment: who had it has it still."""
+    """The last release of a queue: client id, time and reason.  All None: no member held it.
+
+    Without a time, the client still holds the queue.
+    """
 
     client_id: str | None = None
     at_ms: int | None = None
@@ -58,9 +61,9 @@ class GroupHistory:
     def unclaimed_since_ms(self, mq: MessageQueue) -> int | None:
         return self._unclaimed.get(mq.key)
 
-    def note(self, seq: int, at_ms: int, what: str, who: str | None = None, why: str | None = None) -> None:
+    def note(self, seq: int, at_ms: int, what: str, client_id: str | None = None, reason: str | None = None) -> None:
         """Something happened after which members divide anew."""
-        self.happenings.append({"seq": str(seq), "at_ms": at_ms, "what": what, "who": who, "why": why})
+        self.happenings.append({"seq": str(seq), "at_ms": at_ms, "what": what, "who": client_id, "why": reason})
 
     def divided(self, seq: int, at_ms: int, event: QueuesAssigned, because: Happening | None) -> None:
         before = self._claims.get((event.client_id, event.topic), {})
@@ -99,7 +102,7 @@ class GroupHistory:
         still = next((client for client in holders if client != event.client_id), None)
         if still is None and event.client_id in holders:
             still = event.client_id  # another process with its client id has it
-        source, left_ms, why = self._left.get(key, LetGo()) if still is None else LetGo(still)
+        source, left_ms, reason = self._left.get(key, LetGo()) if still is None else LetGo(still)
         holders[event.client_id] = at_ms
         self._holds[key, event.client_id] += 1
         self.moves.append(
@@ -109,7 +112,7 @@ class GroupHistory:
                 "from": source,
                 "to": event.client_id,
                 "left_ms": left_ms,
-                "left_why": why,
+                "left_why": reason,
                 "taken_ms": at_ms,
                 "start_offset": str(event.start_offset),
                 "because": None,
@@ -117,32 +120,32 @@ class GroupHistory:
             }
         )
 
-    def dropped(self, at_ms: int, client_id: str, key: str, why: str) -> None:
+    def dropped(self, at_ms: int, client_id: str, key: str, reason: str) -> None:
         self._holds[key, client_id] -= 1
         if self._holds[key, client_id] > 0:
             return  # another process with its client id has it still
         del self._holds[key, client_id]
         self._holders.get(key, {}).pop(client_id, None)
-        self._left[key] = LetGo(client_id, at_ms, why)
+        self._left[key] = LetGo(client_id, at_ms, reason)
         for move in self.moves:  # another member had taken it before
             if move["queue"] == key and move["from"] == client_id and move["left_ms"] is None:
-                move["left_ms"], move["left_why"] = at_ms, why
+                move["left_ms"], move["left_why"] = at_ms, reason
 
-    def gone(self, at_ms: int, client_id: str, why: str) -> None:
+    def gone(self, at_ms: int, client_id: str, reason: str) -> None:
         """The process claims nothing any more, and holds nothing; another one with its client id may go on."""
         self._processes[client_id] -= 1
         left = self._processes[client_id]
         if left > 0:
-            for place in [place for place in self._holds if place[1] == client_id]:
-                self._holds[place] = min(left, self._holds[place])
+            for pair in [pair for pair in self._holds if pair[1] == client_id]:
+                self._holds[pair] = min(left, self._holds[pair])
             return
         del self._processes[client_id]
-        for place in [place for place in self._holds if place[1] == client_id]:
-            del self._holds[place]
-        for place in [place for place in self._claims if place[0] == client_id]:
-            self._ended(self._claims.pop(place), at_ms)
+        for pair in [pair for pair in self._holds if pair[1] == client_id]:
+            del self._holds[pair]
+        for pair in [pair for pair in self._claims if pair[0] == client_id]:
+            self._ended(self._claims.pop(pair), at_ms)
         for key in [key for key, holders in self._holders.items() if client_id in holders]:
-            self.dropped(at_ms, client_id, key, why)
+            self.dropped(at_ms, client_id, key, reason)
 
     def began(self, client_id: str) -> None:
         """A process with this client id starts."""
@@ -225,7 +228,7 @@ class RebalanceHistory:
         since_ms = group.last_round_ms(event.client_id, event.topic)
         heard = {"notified": ("joined", "left", "topics"), "started": ("running",), "resumed": ("running",)}
         kinds = heard.get(event.trigger, ("joined", "left", "topics", "strategy"))
-        found = [
+        causes = [
             row
             for row in group.happenings
             if row["what"] in kinds
@@ -234,8 +237,8 @@ class RebalanceHistory:
         ]
         route = self._routes.get((event.client_id, event.topic))
         if event.trigger == "timer" and route is not None and route["at_ms"] >= since_ms:
-            found.append(route)
-        return max(found, key=lambda row: (row["at_ms"], int(row["seq"])), default=None)
+            causes.append(route)
+        return max(causes, key=lambda row: (row["at_ms"], int(row["seq"])), default=None)
 
     def _of(self, name: str) -> GroupHistory:
         group = self._groups.pop(name, None) or GroupHistory()

@@ -47,23 +47,23 @@ class RecentLag:
             }
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as why:
-            log.warning("the lag kept of %s cannot be read, and begins anew: %s", self._cluster.slug, why)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("the lag kept of %s cannot be read, and begins anew: %s", self._cluster.slug, error)
             self._second, self._series = None, {}
         self._tick()
 
     def save(self) -> None:
         """Before sleep.  Raises OSError."""
         series = [
-            [group, topic, {key: list(values) for key, values in sorted(found.items())}]
-            for (group, topic), found in sorted(self._series.items())
+            [group, topic, {key: list(values) for key, values in sorted(series.items())}]
+            for (group, topic), series in sorted(self._series.items())
         ]
         replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
 
     def of(self, group: str, topic: str) -> dict[str, Any]:
         """`second`: the sandbox's, of the last value of each queue."""
-        found = self._series.get((group, topic), {})
-        return {"second": self._second, "queues": {key: list(values) for key, values in found.items()}}
+        series = self._series.get((group, topic), {})
+        return {"second": self._second, "queues": {key: list(values) for key, values in series.items()}}
 
     def _tick(self) -> None:
         clock = self._cluster.clock
@@ -84,8 +84,8 @@ class RecentLag:
             for view in [GroupView(self._cluster, group)]
             for topic in topics_read(view)
         }
-        for place in sorted(self._series.keys() | now.keys()):
-            series, lags = self._series.setdefault(place, {}), now.get(place, {})
+        for pair in sorted(self._series.keys() | now.keys()):
+            series, lags = self._series.setdefault(pair, {}), now.get(pair, {})
             for key in sorted(series.keys() | lags.keys()):
                 values = series.setdefault(key, deque(maxlen=KEPT))
                 # two seconds late is a busy machine, not a hole
@@ -94,7 +94,7 @@ class RecentLag:
                 if key not in lags and not any(value is not None for value in values):
                     del series[key]
             if not series:
-                del self._series[place]
+                del self._series[pair]
 
     @staticmethod
     def _lags(view: GroupView, topic: str) -> dict[str, int | None]:

@@ -1,6 +1,6 @@
-"""What a reset of offsets would do, queue by queue: the one computation behind preview and apply (product 4.9).
+"""The plan of an offset reset, queue by queue: one computation for preview and apply (product 4.9).
 
-Sandboxes and real clusters supply an `OffsetsView`; nothing here changes anything.
+Sandboxes and real clusters supply an `OffsetsView`; this module changes nothing.
 """
 
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ class Holding(NamedTuple):
 
 
 class OffsetsView(Protocol):
-    """What a plan reads: a topic's queues, and offsets and members of a group, at one moment."""
+    """The input of a plan: a topic's queues, and the offsets and members of a group, at one moment."""
 
     queues: list[MessageQueue]  # readable; at least one
     online_members: tuple[str, ...]
@@ -136,10 +136,10 @@ class OffsetsView(Protocol):
 
 
 def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
-    """Of a checked wish.  Raises ActionRefused (422) when it names a queue that does not exist."""
+    """Make the plan of a checked wish.  Raises ActionRefused (422) if it names a queue that does not exist."""
     known = {mq.row for mq in view.queues}
-    wanted = set(wish.queues) or known
-    if unknown := sorted(wanted - known):
+    selected = set(wish.queues) or known
+    if unknown := sorted(selected - known):
         raise ActionRefused(
             422,
             "{topic} has no queue {queue}.",
@@ -148,8 +148,8 @@ def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
             topic=wish.topic,
             queue=unknown[0],
         )
-    method, instead = view.method(wish, of_all=wanted == known)
-    rows = tuple(_row(view, wish, mq, method, selected=mq.row in wanted) for mq in view.queues)
+    method, instead = view.method(wish, of_all=selected == known)
+    rows = tuple(_row(view, wish, mq, method, selected=mq.row in selected) for mq in view.queues)
     refused = _refusal(view, [row.mq for row in rows if row.selected], method, instead)
     return ResetPlan(rows, view.online_members, view.members, refused, method, instead)
 
@@ -167,7 +167,7 @@ def _row(view: OffsetsView, wish: ResetWish, mq: MessageQueue, method: str, *, s
 
 
 def _wished(view: OffsetsView, wish: ResetWish, mq: MessageQueue, committed: int | None) -> int | None:
-    """Where the group shall go on, before it is fitted into what the queue holds; None: it stays where it is."""
+    """Return the requested offset, before it is limited to the queue's range.  None: the offset stays."""
     value = wish.value or 0
     match wish.target:
         case "time":
@@ -235,8 +235,8 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
 
 def fingerprint(wish: ResetWish) -> str:
     """The same for the same wish: a preview carries it, and an apply that wishes anything else is refused."""
-    said = (wish.group, wish.topic, wish.target, wish.value, wish.source_group, sorted(set(wish.queues)), wish.method)
-    return sha256(repr(said).encode()).hexdigest()[:16]
+    fields = (wish.group, wish.topic, wish.target, wish.value, wish.source_group, sorted(set(wish.queues)), wish.method)
+    return sha256(repr(fields).encode()).hexdigest()[:16]
 
 
 def check_wish(wish: ResetWish) -> None:
@@ -254,7 +254,7 @@ def check_wish(wish: ResetWish) -> None:
 
 
 def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
-    """What a plan says without its cluster: the time until the lag is gone and the messages' times are unknown."""
+    """Return the plan as JSON values without those a cluster supplies: the catch-up time and the messages' times."""
     return {
         "seq": str(seq),
         "at_ms": at_ms,

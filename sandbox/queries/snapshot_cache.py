@@ -1,4 +1,4 @@
-"""What boards remember between two readings: causes, rates, and values that are expensive to read."""
+"""The state of boards between two readings: causes, rates, and values that are expensive to read."""
 
 from collections import deque
 from typing import Any
@@ -118,5 +118,5 @@ class SnapshotCache:
 
 
 def cache_of(cluster: Cluster) -> SnapshotCache:
-    """What its boards remember."""
+    """Return the cluster's snapshot cache."""
     return cluster.companion(SnapshotCache)

@@ -1,4 +1,4 @@
-"""Where the next owner of a queue would begin: the chain of decisions a member goes through (catalogue 2)."""
+"""The offset at which the next owner of a queue would begin: the chain of decisions of a member (catalogue 2)."""
 
 from sandbox.broker.broker import Broker
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
@@ -22,7 +22,10 @@ def beginning(
 
 
 def beginning_of_next(view: GroupView, mq: MessageQueue, settings: StartConsumer, now_ms: int) -> int | None:
-    """For a member with these settings; None while the queue's broker and its slaves are down."""
+    """Return the offset at which a member with these settings would begin.
+
+    None while the queue's broker and its slaves are down.
+    """
     broker = view.answering.get(mq.broker)
     if broker is None:
         return None

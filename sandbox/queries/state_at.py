@@ -83,14 +83,14 @@ def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None
         entries.append(Entry(newest + 1, entries[-1].at_ms, None, held))
     keyframe = entries[0].event
     assert isinstance(keyframe, Keyframe)
-    found: Any = keyframe.snapshot
-    folded = fold(found, entries, at)
+    snapshot: Any = keyframe.snapshot
+    folded = fold(snapshot, entries, at)
     seq = int(folded.snapshot["seq"])
     return StateAt(
         folded.snapshot,
         seq,
         entries[0].seq,
-        {place: sorted(fields) for place, fields in folded.carried.items()},
+        {path: sorted(fields) for path, fields in folded.carried.items()},
         {} if seq == entries[0].seq else _of_keyframe(folded),
     )
 
@@ -99,12 +99,12 @@ def _of_keyframe(folded: Folded) -> dict[str, list[str]]:
     snapshot = folded.snapshot
     rows: dict[str, list[Any]] = {"topics": [row for topic in snapshot["topics"] for row in topic["queues"]]}
     rows |= {f"groups/{group['group']}": list(group["queues"]) for group in snapshot["groups"]}
-    found = {
-        place: sorted(
+    fields = {
+        path: sorted(
             {name for row in queues for name in row}
-            - folded.carried.get(place, frozenset())
+            - folded.carried.get(path, frozenset())
             - {"topic", "broker", "queue_id"}
         )
-        for place, queues in rows.items()
+        for path, queues in rows.items()
     }
-    return {"snapshot": sorted(snapshot.keys() - FOLDED_LISTS - FOLDED_FIELDS), **found}
+    return {"snapshot": sorted(snapshot.keys() - FOLDED_LISTS - FOLDED_FIELDS), **fields}

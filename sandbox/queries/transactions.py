@@ -8,8 +8,8 @@ from sandbox.kernel.errors import ActionRefused
 
 def open_transactions(cluster: Cluster) -> list[tuple[BrokerNode, HalfMessage]]:
     """Over all running masters, the oldest first."""
-    found = [(node, half) for node in cluster.nodes.masters() for half in node.running.transactions.table.values()]
-    return sorted(found, key=lambda pair: (pair[1].born_ms, pair[0].name, pair[1].half_offset))
+    pending = [(node, half) for node in cluster.nodes.masters() for half in node.running.transactions.table.values()]
+    return sorted(pending, key=lambda pair: (pair[1].born_ms, pair[0].name, pair[1].half_offset))
 
 
 def open_transaction(cluster: Cluster, transaction_id: str) -> tuple[BrokerNode, HalfMessage]:

@@ -31,7 +31,7 @@ def unpack_keyframe(data: bytes, limits: RecordingLimits) -> Frame:
 
 
 def pack_deltas(frames: Sequence[Frame]) -> bytes:
-    """Of a chunk's frames, the keyframe first."""
+    """Pack the changes between a chunk's frames; the first frame is the keyframe."""
     changed: dict[Path, tuple[list[int], list[Any]]] = {}
     gone: dict[Path, list[int]] = {}
     for number, (before, frame) in enumerate(pairwise(frames), 1):
@@ -120,14 +120,14 @@ def pack_facts(rows: Sequence[Row]) -> bytes:
         tables.setdefault((row["type"], tuple(sorted(row.keys() - {"type"}))), []).append(row)
     return pack_part(
         [
-            [kind, {name: columns.pack([row[name] for row in found]) for name in names}]
-            for (kind, names), found in sorted(tables.items())
+            [kind, {name: columns.pack([row[name] for row in table]) for name in names}]
+            for (kind, names), table in sorted(tables.items())
         ]
     )
 
 
 def unpack_facts(data: bytes, limits: RecordingLimits) -> list[Row]:
-    """In the order of the journal.  Raises BadRecording."""
+    """Return the facts in journal order.  Raises BadRecording."""
     tables = unpack_part(data, "facts", limits.unpacked_bytes)
     rows: list[Row] = []
     if not isinstance(tables, list):

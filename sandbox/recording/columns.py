@@ -56,23 +56,23 @@ def differences(values: Sequence[int]) -> list[int]:
 
 
 def _differences(values: Sequence[int | None]) -> list[int | None]:
-    found: list[int | None] = []
+    differences: list[int | None] = []
     before = 0
     for value in values:
-        found.append(None if value is None else value - before)
+        differences.append(None if value is None else value - before)
         before = before if value is None else value
-    return found
+    return differences
 
 
 def _sums(values: list[Any]) -> list[Any]:
-    found: list[int | None] = []
+    sums: list[int | None] = []
     before = 0
     for value in values:
         if value is None:
-            found.append(None)
+            sums.append(None)
             continue
         if type(value) is not int or abs(before + value) >= LARGEST:
             raise BadRecording("A column of numbers holds something else, or too large ones. Export it again.")
         before += value
-        found.append(before)
-    return found
+        sums.append(before)
+    return sums

@@ -63,5 +63,5 @@ def _line(value: Any) -> bytes:
 def _loaded(line: bytes, name: str) -> Any:
     try:
         return orjson.loads(line)
-    except orjson.JSONDecodeError as why:
-        raise BadRecording(f"{name} has a line that is not JSON. Import the recording again.") from why
+    except orjson.JSONDecodeError as error:
+        raise BadRecording(f"{name} has a line that is not JSON. Import the recording again.") from error

@@ -1,4 +1,4 @@
-"""What a recording is made of: frames, and what is known of the whole.
+"""Frames, the content of a recording, and the description of their origin.
 
 A frame's state is a tree of JSON: `{"clock": {"rate", "epoch"}, "channels": {name: data}}`, channels by their names
 without a slug (`board/order-svc/orders`).  Rows of the journal are as the API sends them, 64-bit integers as texts.
@@ -13,7 +13,7 @@ CHUNK_MS = 60_000
 
 
 class Frame(NamedTuple):
-    """What the live channels would have shown after event `seq`."""
+    """The data that the live channels would have shown after event `seq`."""
 
     seq: int
     at_ms: int
@@ -21,7 +21,7 @@ class Frame(NamedTuple):
 
 
 class About(NamedTuple):
-    """Where the frames come from; None: not known, or does not apply."""
+    """The origin of the frames.  None: unknown, or not applicable."""
 
     engine: str  # version of QueueViz
     template: str | None

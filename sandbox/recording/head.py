@@ -45,7 +45,7 @@ class ChunkPlace(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What stands before the first chunk."""
+    """The head of a recording, which precedes its first chunk."""
 
     about: About
     channels: list[str]
@@ -208,5 +208,5 @@ def _whole_number(value: Any, name: str, low: int, high: int) -> None:
         )
 
 
-def _ends_early(found: int, wanted: int) -> BadRecording:
-    return BadRecording(f"The file ends early: {found} of {wanted} bytes are there. Copy it again.")
+def _ends_early(actual: int, expected: int) -> BadRecording:
+    return BadRecording(f"The file ends early: {actual} of {expected} bytes are there. Copy it again.")

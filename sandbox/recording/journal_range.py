@@ -1,4 +1,4 @@
-"""What a sandbox's directory holds of itself: the journal's facts, and its keyframes as frames."""
+"""A sandbox's own record in its directory: the journal's facts, and its keyframes as frames."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -28,13 +28,13 @@ def board_of(group: str, topic: str) -> str:
 
 def frame_of(cluster: Cluster, channels: Sequence[str]) -> Frame:
     """All in one turn.  A channel that is not there now is left out."""
-    found: Tree = {}
+    tree: Tree = {}
     for name in channels:
         kind, _, rest = name.partition("/")
         try:
             _, _, parts = split_channel(f"{kind}/-/{rest}" if rest else f"{kind}/-")
-            found[name] = read_channel(cluster, kind, parts).data
+            tree[name] = read_channel(cluster, kind, parts).data
         except ChannelUnknown:
             continue
-    state = state_of(cluster.clock.rate, cluster.epoch, found)
+    state = state_of(cluster.clock.rate, cluster.epoch, tree)
     return Frame(cluster.journal.next_seq - 1, cluster.clock.now_ms(), state)

@@ -22,8 +22,8 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
     unpacker = zlib.decompressobj(GZIP)
     try:
         text = unpacker.decompress(data, most_bytes + 1)
-    except zlib.error as why:
-        raise BadRecording(f"The {name} cannot be unpacked ({why}). Copy it again.") from why
+    except zlib.error as error:
+        raise BadRecording(f"The {name} cannot be unpacked ({error}). Copy it again.") from error
     if len(text) > most_bytes:
         raise BadRecording(
             f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). Export a shorter range."
@@ -32,8 +32,8 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
         raise BadRecording(f"The {name} does not end where it should. Copy it again.")
     try:
         return orjson.loads(text)
-    except orjson.JSONDecodeError as why:
-        raise BadRecording(f"The {name} is not JSON. Export it again.") from why
+    except orjson.JSONDecodeError as error:
+        raise BadRecording(f"The {name} is not JSON. Export it again.") from error
 
 
 def map_of(value: Any, keys: set[str], name: str) -> dict[str, Any]:

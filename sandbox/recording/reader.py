@@ -30,7 +30,7 @@ class Recording:
         self._limits = limits or RecordingLimits()
         file_bytes = file.seek(0, 2)
         self.head = read_head(self._bytes(0, self._limits.head_bytes, at_most=True), file_bytes, self._limits)
-        self._begins = [place.seq for place in self.head.chunks]
+        self._begins = [chunk.seq for chunk in self.head.chunks]
 
     def at(self, seq: int) -> Frame:
         """The newest frame at or before event `seq`.  Raises BadRecording before the first."""
@@ -38,15 +38,15 @@ class Recording:
 
     def facts(self, first: int, last: int) -> Iterator[Row]:
         """Facts with `first` <= seq <= `last`."""
-        for place in self.head.chunks[max(0, bisect_right(self._begins, first) - 1) :]:
-            if place.seq > last:
+        for chunk in self.head.chunks[max(0, bisect_right(self._begins, first) - 1) :]:
+            if chunk.seq > last:
                 return
-            found = unpack_facts(self._bytes(place.facts_begin, place.facts_bytes), self._limits)
-            yield from (row for row in found if first <= int(row["seq"]) <= last)
+            facts = unpack_facts(self._bytes(chunk.facts_begin, chunk.facts_bytes), self._limits)
+            yield from (row for row in facts if first <= int(row["seq"]) <= last)
 
     def frames(self) -> Iterator[Frame]:
-        for place in self.head.chunks:
-            yield from self._chunk(place).frames()
+        for chunk in self.head.chunks:
+            yield from self._chunk(chunk).frames()
 
     def index(self) -> list[Mark]:
         data = self._bytes(self.head.index_begins, self.head.file_bytes - self.head.index_begins)
@@ -85,11 +85,11 @@ class Recording:
             )
         return self.head.chunks[at]
 
-    def _chunk(self, place: ChunkPlace) -> Chunk:
-        keyframe = unpack_keyframe(self._bytes(place.begins, place.keyframe_bytes), self._limits)
-        if (keyframe.seq, keyframe.at_ms) != (place.seq, place.at_ms):
+    def _chunk(self, position: ChunkPlace) -> Chunk:
+        keyframe = unpack_keyframe(self._bytes(position.begins, position.keyframe_bytes), self._limits)
+        if (keyframe.seq, keyframe.at_ms) != (position.seq, position.at_ms):
             raise BadRecording("A chunk does not begin where the directory says. Export it again.")
-        return Chunk(keyframe, self._bytes(place.deltas_begin, place.deltas_bytes), self._limits)
+        return Chunk(keyframe, self._bytes(position.deltas_begin, position.deltas_bytes), self._limits)
 
     def _bytes(self, begins: int, count: int, *, at_most: bool = False) -> bytes:
         self._file.seek(begins)

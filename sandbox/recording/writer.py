@@ -32,9 +32,9 @@ def write_recording(
     first_seq, first_ms = places[0]
     rows = [row for row in facts if first_seq <= int(row["seq"]) <= last.seq]
     body: list[bytes] = []
-    for place, parts, own in zip(places, packed, _by_chunk(rows, [seq for seq, _ in places]), strict=True):
+    for position, parts, own in zip(places, packed, _by_chunk(rows, [seq for seq, _ in places]), strict=True):
         body += [*parts, pack_facts(own)]
-        place += map(len, body[-3:])
+        position += map(len, body[-3:])
     index = pack_index(rows)
     sums: dict[str, Any] = {
         "channels": sorted(channels),

@@ -38,17 +38,17 @@ class AccountsFile:
         self._seen = now
         try:
             self._changed(read_accounts(self._path))
-        except CannotStart as why:
-            log.error("%s The accounts stay as they were.", why)
+        except CannotStart as error:
+            log.error("%s The accounts stay as they were.", error)
         else:
             log.info("the accounts %s were read again", self._path)
 
     def _state(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return status.st_mtime_ns, status.st_size
 
 
 def read_accounts(path: Path) -> AclConfig:
@@ -56,26 +56,26 @@ def read_accounts(path: Path) -> AclConfig:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as why:
-        raise CannotStart(f"The accounts {path} cannot be read: {(why.strerror or str(why)).lower()}.") from why
+    except OSError as error:
+        raise CannotStart(f"The accounts {path} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     if len(data) > MAX_FILE_BYTES:
         raise CannotStart(f"The accounts {path} have more than {MAX_FILE_BYTES} bytes.")
     try:
-        found: Any = yaml.safe_load(data)
-    except yaml.YAMLError as why:
-        mark = getattr(why, "problem_mark", None)
+        accounts: Any = yaml.safe_load(data)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
         raise CannotStart(f"The accounts {path} are no YAML{where}.") from None
     try:
-        return _checked(found)
-    except AclError as why:
-        raise CannotStart(f"The accounts {path} are not as in plain_acl.yml: {why}.") from None
+        return _checked(accounts)
+    except AclError as error:
+        raise CannotStart(f"The accounts {path} are not as in plain_acl.yml: {error}.") from None
 
 
-def _checked(found: Any) -> AclConfig:
-    if not isinstance(found, Mapping):
+def _checked(plain: Any) -> AclConfig:
+    if not isinstance(plain, Mapping):
         raise AclError("it is no map with accounts and globalWhiteRemoteAddresses")
-    accounts, white = found.get("accounts") or [], found.get("globalWhiteRemoteAddresses") or []
+    accounts, white = plain.get("accounts") or [], plain.get("globalWhiteRemoteAddresses") or []
     if not isinstance(accounts, list) or not all(isinstance(row, Mapping) for row in accounts):
         raise AclError("accounts is no list of maps")
     if not isinstance(white, list) or not all(isinstance(text, str) for text in white):
@@ -86,7 +86,7 @@ def _checked(found: Any) -> AclConfig:
         for key in ("topicPerms", "groupPerms"):
             if not isinstance(row.get(key) or [], list):
                 raise AclError(f"{key} of account {number} is no list")
-    config = AclConfig.from_plain(found)
+    config = AclConfig.from_plain(plain)
     for account in config.accounts:
         Rules.of(account)
     for text in config.global_white_addresses:

@@ -90,8 +90,8 @@ class Master(NamedTuple):
 
 def name_servers_of(options: Options) -> tuple[str, ...]:
     """Those to register with; none: this process runs its own.  A slave's master may answer for its name server."""
-    given = options.properties.get("namesrvAddr", "").split(";")
-    named = options.name_servers or [each.strip() for each in given if each.strip()]
+    addresses = options.properties.get("namesrvAddr", "").split(";")
+    named = options.name_servers or [each.strip() for each in addresses if each.strip()]
     for address in (*named, *options.slave_of):
         _host_and_port(address, "address")
     return tuple(named or options.slave_of[:1])
@@ -110,11 +110,11 @@ def resolved(host: str) -> str:
     """The IP address of a name, as this machine knows it.  Raises CannotStart."""
     try:
         return socket.gethostbyname(host)
-    except (OSError, UnicodeError) as why:
+    except (OSError, UnicodeError) as error:
         raise CannotStart(
             f"This machine does not know the address of brokerIP1={host}, which each message holds as a "
             f"number: write it as 10.0.0.5, or add the name to its hosts."
-        ) from why
+        ) from error
 
 
 def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Callable[[str], str] = resolved) -> Plan:
@@ -156,10 +156,10 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
 
 def listening(options: Options) -> tuple[str, int]:
     """The address to bind.  Raises CannotStart for one that other machines reach, unless allowed by an option."""
-    given = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', str(DEFAULT_PORT)).strip()}"
-    ip, port = split(given, "address to listen on")
+    address = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', str(DEFAULT_PORT)).strip()}"
+    ip, port = split(address, "address to listen on")
     if not ipaddress.ip_address(ip).is_loopback and not options.public:
-        raise CannotStart(f"Everybody on the network could use a broker at {given}. Say --public if that is meant.")
+        raise CannotStart(f"Everybody on the network could use a broker at {address}. Say --public if that is meant.")
     return ip, port
 
 
@@ -204,30 +204,30 @@ def _renamed(properties: Mapping[str, str], n: int, count: int, master: Master |
 def _broker(properties: Mapping[str, str], address: str) -> BrokerConfig:
     try:
         return replace(BrokerConfig.from_properties(properties, address=address), limits=LIMITS)
-    except ValueError as why:
+    except ValueError as error:
         raise CannotStart(
             _blamed(
                 properties,
                 broker_config.PROPERTIES,
-                why,
-                lambda one: BrokerConfig.from_properties(one, address=address),
+                error,
+                lambda values: BrokerConfig.from_properties(values, address=address),
             )
-        ) from why
+        ) from error
 
 
 def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
     try:
         config = MessageStoreConfig.from_properties(properties)
-    except ValueError as why:
+    except ValueError as error:
         keys = (*store_config.PROPERTIES, QUEUE_FILE, "messageDelayLevel")
-        raise CannotStart(_blamed(properties, keys, why, MessageStoreConfig.from_properties)) from why
+        raise CannotStart(_blamed(properties, keys, error, MessageStoreConfig.from_properties)) from error
     if config.commit_log_file_bytes < LEAST_LOG_FILE_BYTES:
         raise CannotStart(f"mappedFileSizeCommitLog={config.commit_log_file_bytes} is below {LEAST_LOG_FILE_BYTES}.")
     return config
 
 
 def _blamed(
-    properties: Mapping[str, str], keys: Iterable[str], why: ValueError, read: Callable[[Mapping[str, str]], object]
+    properties: Mapping[str, str], keys: Iterable[str], error: ValueError, read: Callable[[Mapping[str, str]], object]
 ) -> str:
     """A sentence with the key whose value is not valid."""
     for key in keys:
@@ -236,7 +236,7 @@ def _blamed(
                 read({key: properties[key]})
             except ValueError as own:
                 return f"{key}={properties[key]} cannot be read: {own}."
-    return f"The properties cannot be used: {why}."
+    return f"The properties cannot be used: {error}."
 
 
 def _check_layout(store: Path, count: int) -> None:

@@ -145,8 +145,8 @@ class Headless:
         for broker in self.brokers:
             try:
                 broker.stop()
-            except OSError as why:  # recovery finds what is in the page cache
-                log.error("closing the store of %s failed: %s", broker.config.node, why)
+            except OSError as error:  # recovery finds what is in the page cache
+                log.error("closing the store of %s failed: %s", broker.config.node, error)
                 broker.store.crash()
                 clean = False
         self.brokers.clear()
@@ -164,16 +164,18 @@ class Headless:
 
     async def _masters(self) -> list[Master]:
         """The masters of the slaves: name servers know masters by their address."""
-        found: list[Master] = []
+        masters: list[Master] = []
         for address in self._options.slave_of:
             name_server = name_servers_of(self._options)[0]
             try:
                 asked = RemotingCommand(RequestCode.GET_BROKER_CLUSTER_INFO)
                 answer = await ask(self._far, name_server, asked, self._limits.connect_s)
-                found.append(master_at(address, ClusterInfo.decode(answer.body)))
-            except (RemotingError, Malformed) as why:
-                raise CannotStart(f"The name server {name_server} does not say who is at {address}: {why}.") from why
-        return found
+                masters.append(master_at(address, ClusterInfo.decode(answer.body)))
+            except (RemotingError, Malformed) as error:
+                raise CannotStart(
+                    f"The name server {name_server} does not say who is at {address}: {error}."
+                ) from error
+        return masters
 
     def _started(self, plan: BrokerPlan) -> Broker:
         config = plan.config
@@ -205,13 +207,13 @@ class Headless:
                 name_servers=self.plan.name_servers,
             )
             broker.start()
-        except TablesDamaged as why:
+        except TablesDamaged as error:
             raise CannotStart(
-                f"The store {plan.directory} cannot be opened: {why}. Put a whole file in its place; to "
+                f"The store {plan.directory} cannot be opened: {error}. Put a whole file in its place; to "
                 "start with an empty table, move the damaged files away."
-            ) from why
-        except (StoreError, OSError) as why:
-            raise CannotStart(f"The store {plan.directory} cannot be opened: {_sentence(why)}.") from why
+            ) from error
+        except (StoreError, OSError) as error:
+            raise CannotStart(f"The store {plan.directory} cannot be opened: {_sentence(error)}.") from error
         return broker
 
     def _open_ports(self) -> None:
@@ -236,8 +238,8 @@ class Headless:
         )
         try:
             server.open(ip, port)
-        except OSError as why:
-            raise _no_port(ip, port, why) from why
+        except OSError as error:
+            raise _no_port(ip, port, error) from error
         self._servers.append(server)
 
     def _probe(self, ip: str, port: int) -> None:
@@ -246,17 +248,17 @@ class Headless:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((ip, port))
-            except OSError as why:
-                raise _no_port(ip, port, why) from why
+            except OSError as error:
+                raise _no_port(ip, port, error) from error
 
     async def _registered(self, name_server: NameServer) -> None:
         """Wait until name servers know every broker."""
-        wanted = {each.config.address for each in self.plan.brokers}
+        expected = {each.config.address for each in self.plan.brokers}
         changed = asyncio.Event()
         self.journal.subscribe(changed.set)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(REGISTERED_WITHIN_S):
-                while not wanted <= set(name_server.route_info.live):
+                while not expected <= set(name_server.route_info.live):
                     changed.clear()
                     await changed.wait()
         self.journal.unsubscribe(changed.set)
@@ -305,8 +307,8 @@ def server_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
     context.set_alpn_protocols(["h2"])  # without it a gRPC client leaves before it can read why it is refused
     try:
         context.load_cert_chain(certificate, key)
-    except OSError as why:
-        raise CannotStart(f"The certificate {certificate} cannot be used: {_sentence(why)}.") from why
+    except OSError as error:
+        raise CannotStart(f"The certificate {certificate} cannot be used: {_sentence(error)}.") from error
     return context
 
 
@@ -318,11 +320,11 @@ def raised_descriptor_limit() -> int:
     return hard
 
 
-def _no_port(ip: str, port: int, why: OSError) -> CannotStart:
-    reason = "another program listens there" if why.errno == errno.EADDRINUSE else _sentence(why)
+def _no_port(ip: str, port: int, error: OSError) -> CannotStart:
+    reason = "another program listens there" if error.errno == errno.EADDRINUSE else _sentence(error)
     return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Choose another with --listen.")
 
 
-def _sentence(why: BaseException) -> str:
-    text = why.strerror if isinstance(why, OSError) and why.strerror else str(why)
+def _sentence(error: BaseException) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return text.removesuffix(".")

@@ -73,8 +73,8 @@ def run(options: StoreOptions, write: Write) -> int:
     try:
         with StoreReader(options.directory, index_slots=options.index_slots) as store:
             return _VIEWS[options.what](store, options, write)
-    except (PermissionError, IsADirectoryError, NotADirectoryError) as why:
-        raise StoreError(f"{options.directory} cannot be read: {why.strerror}") from why
+    except (PermissionError, IsADirectoryError, NotADirectoryError) as error:
+        raise StoreError(f"{options.directory} cannot be read: {error.strerror}") from error
 
 
 def _summary(store: StoreReader, options: StoreOptions, write: Write) -> int:
@@ -115,8 +115,8 @@ def _queues(store: StoreReader, options: StoreOptions, write: Write) -> int:
 
 
 def _messages(store: StoreReader, options: StoreOptions, write: Write) -> int:
-    found = _log_messages(store, options) if options.log else _queue_messages(store, options)
-    for message in islice(found, options.limit):
+    messages = _log_messages(store, options) if options.log else _queue_messages(store, options)
+    for message in islice(messages, options.limit):
         write(_json(message_row(message)) if options.json else _message_line(message))
     return 0
 
@@ -189,8 +189,8 @@ def _log_messages(store: StoreReader, options: StoreOptions) -> Iterator[StoredM
 def _message_line(message: StoredMessage) -> str:
     try:
         shown = repr(decompress(message.body, message.sys_flag)[:SHOWN_BODY_BYTES].decode(errors="replace"))
-    except CorruptRecord as why:
-        shown = f"({why})"
+    except CorruptRecord as error:
+        shown = f"({error})"
     return (
         f"{message.topic}/{message.queue_id} @{message.queue_offset}  "
         f"log {message.physical_offset} +{message.store_bytes}  stored {message.store_ms}  "

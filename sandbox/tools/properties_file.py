@@ -22,18 +22,21 @@ def read_properties(text: str) -> dict[str, str]:
     >>> read_properties("brokerName: broker-a\\nnamesrvAddr=10.0.0.1:9876;\\\\\\n  10.0.0.2:9876")
     {'brokerName': 'broker-a', 'namesrvAddr': '10.0.0.1:9876;10.0.0.2:9876'}
     """
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for number, line in _logical_lines(text):
         key = KEY.match(line)
         assert key is not None, "it matches nothing, too"
         separator = SEPARATOR.match(line, key.end())
         assert separator is not None
-        found[_unescaped(key[0], number)] = _unescaped(line[separator.end() :], number)
-    return found
+        properties[_unescaped(key[0], number)] = _unescaped(line[separator.end() :], number)
+    return properties
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """With the number of the first line of each; those that end with an odd number of `\\` go on in the next."""
+    """Yield each logical line with the number of its first physical line.
+
+    A line that ends with an odd number of `\\` continues on the next one.
+    """
     begun, number = "", 0
     for at, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         line = natural.lstrip(BLANKS)

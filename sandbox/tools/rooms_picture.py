@@ -46,8 +46,8 @@ def picture(root: Path) -> str:
     height = len(rows) * (BOX_HEIGHT + GAP) - GAP + 2
     drawn: list[str] = []
     lanes: dict[int, Iterator[int]] = {LEFT: count(1), RIGHT: count(1)}
-    found = sorted(arrows(imports(list(boxes))))
-    for above, below in sorted(found, key=lambda pair: boxes[pair[1]].y - boxes[pair[0]].y):
+    pairs = sorted(arrows(imports(list(boxes))))
+    for above, below in sorted(pairs, key=lambda pair: boxes[pair[1]].y - boxes[pair[0]].y):
         drawn.append(_arrow(boxes[above], boxes[below], lanes))
     drawn += [line for box in boxes.values() for line in _box(box)]
     view = f"{-MARGIN} 0 {WIDTH + 2 * MARGIN} {height}"
@@ -87,13 +87,13 @@ def imports(rooms: list[str]) -> set[tuple[str, str]]:
     }
 
 
-def arrows(found: set[tuple[str, str]]) -> set[tuple[str, str]]:
+def arrows(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
     """Without those that follow from others."""
-    reached = set(found)
-    while more := {(a, d) for a, b in reached for c, d in found if b == c} - reached:
+    reached = set(pairs)
+    while more := {(a, d) for a, b in reached for c, d in pairs if b == c} - reached:
         reached |= more
-    between = {below for _, below in found}
-    return {(a, c) for a, c in found if not any((a, b) in found and (b, c) in reached for b in between)}
+    between = {below for _, below in pairs}
+    return {(a, c) for a, c in pairs if not any((a, b) in pairs and (b, c) in reached for b in between)}
 
 
 def _row(rooms: list[str], number: int) -> list[Box]:

@@ -44,15 +44,17 @@ class StoreSink:
         try:
             self._store = self._opened(directory)
             self._add_topic()
-        except Locked as why:
+        except Locked as error:
             self._loop.close()
             raise Locked(
                 f"{directory} is held by a running broker. Stop it first; a running sandbox is fed with "
                 "--sandbox instead."
-            ) from why
-        except OSError as why:
+            ) from error
+        except OSError as error:
             self._loop.close()
-            raise StoreError(f"{directory} cannot be used as a store: {(why.strerror or str(why)).lower()}") from why
+            raise StoreError(
+                f"{directory} cannot be used as a store: {(error.strerror or str(error)).lower()}"
+            ) from error
         except BaseException:
             self._loop.close()
             raise

@@ -1,4 +1,4 @@
-"""What the live pages read of an attached cluster: board, locks, topics (catalogue 10)."""
+"""Board, locks and topics of an attached cluster, as the live pages read them (catalogue 10)."""
 
 from collections.abc import Mapping
 
@@ -32,29 +32,29 @@ MAX_GROUPS = 16  # whose backlog a queue names
 
 
 def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Board:
-    seen = GroupSeen(picture, group)
-    queues = queue_rows(seen, topic, causes)
-    return {"header": _header(seen, topic, queues), "queues": queues, "members": seen.member_rows(topic)}
+    view = GroupSeen(picture, group)
+    queues = queue_rows(view, topic, causes)
+    return {"header": _header(view, topic, queues), "queues": queues, "members": view.member_rows(topic)}
 
 
-def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> ReportedBoardHeader:
+def _header(view: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> ReportedBoardHeader:
     """`lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`), `lag_last_known` that of
     the others when their master still answered; what flows out is the whole group's, of all its topics."""
-    again = 0 if topic == retry_topic(seen.group) else retrying(seen)
-    lag, flow = with_retries(lag_of(queues.values()), again), flow_of(seen)
+    again = 0 if topic == retry_topic(view.group) else retrying(view)
+    lag, flow = with_retries(lag_of(queues.values()), again), flow_of(view)
     rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
     return {
-        "group": seen.group,
+        "group": view.group,
         "topic": topic,
-        "model": seen.model,
-        "listener": seen.listener,
-        "strategy": seen.strategy,
+        "model": view.model,
+        "listener": view.listener,
+        "strategy": view.strategy,
         "lag": text(lag.messages),
         "retrying": text(again),
         "queues_known": lag.queues,
         "queues_all": lag.of,
         "lag_last_known": text(lag.last_known),
-        "asked_at": seen.picture.asked_ms(topic),
+        "asked_at": view.picture.asked_ms(topic),
         "oldest_since_ms": None,
         "redelivered_on_crash": None,
         "redelivered_notes": [],
@@ -68,33 +68,33 @@ def _header(seen: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
         "rate": 1.0,
         "next_actor": None,
         "like": None,
-        "members_differ": seen.members_differ,
-        "shared_ids": seen.shared_ids,
+        "members_differ": view.members_differ,
+        "shared_ids": view.shared_ids,
     }
 
 
 def read_locks(picture: Picture, group: str) -> Locks:
     """Locks reported by their holders (`told`); brokers do not report who waits or tried."""
-    seen = GroupSeen(picture, group)
+    view = GroupSeen(picture, group)
     rows: dict[str, LockedQueue] = {}
     topics = picture.topics_of_group(group)
     for topic in topics:
         if topic.startswith("%"):
             continue
         mqs = picture.read_queues(topic)
-        assigned = seen.assigned(mqs)
+        assigned = view.assigned(mqs)
         for mq in mqs:
             down = down_row(
                 picture,
                 mq,
                 ends_row(picture, mq),
                 text(picture.committed(group, mq)),
-                from_zero=seen.counts_from_zero(mq),
+                from_zero=view.counts_from_zero(mq),
             )
             rows[row_key(mq, topics)] = {
                 "topic": mq.topic,
                 "assigned": assigned.get(mq),
-                "lock": lock_row(seen, mq),
+                "lock": lock_row(view, mq),
                 "waiting": [],
                 "consuming": None,
                 "suspended_until_ms": None,
@@ -103,10 +103,10 @@ def read_locks(picture: Picture, group: str) -> Locks:
     return {
         "lives": {"broker_ms": BROKER_LIFE_MS, "client_ms": CLIENT_LIFE_MS, "renew_ms": RENEW_MS, "assumed": True},
         "queues": rows,
-        "members": seen.member_rows(),
+        "members": view.member_rows(),
         "attempts": {},
         "brokers": {seen_broker.node: seen_broker.state for seen_broker in picture.in_order()},
-        "told": {"locks": "holder" if seen.all_report else "some holders", "waiting": None, "attempts": None},
+        "told": {"locks": "holder" if view.all_report else "some holders", "waiting": None, "attempts": None},
     }
 
 
@@ -176,4 +176,4 @@ def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
 
 def is_there(picture: Picture, topic: str) -> bool:
     """Unknown while no broker answers: the board stays."""
-    return not any(seen.state == RUNNING for seen in picture.brokers.values()) or bool(picture.configs(topic))
+    return not any(broker.state == RUNNING for broker in picture.brokers.values()) or bool(picture.configs(topic))

@@ -7,28 +7,28 @@ from sandbox.queries.rows.snapshot import BrokerRow
 FULL_RATIO = 0.90  # RocketMQ: diskSpaceWarningLevelRatio; a broker takes nothing more from there on
 
 
-def broker_row(seen: BrokerSeen) -> BrokerRow:
+def broker_row(broker: BrokerSeen) -> BrokerRow:
     """Catalogue 9; beside it `answered_ms` (its last answer), `version`, `used_percent`, `in_per_s`, `out_per_s`."""
-    runtime = seen.runtime
+    runtime = broker.runtime
     used = runtime.disk_used
     return {
-        "broker": seen.name,
-        "broker_id": seen.broker_id,
-        "role": "master" if seen.broker_id == MASTER else "slave",
-        "state": seen.state,
-        "answered_ms": seen.answered_ms,
-        "address": seen.address,
+        "broker": broker.name,
+        "broker_id": broker.broker_id,
+        "role": "master" if broker.broker_id == MASTER else "slave",
+        "state": broker.state,
+        "answered_ms": broker.answered_ms,
+        "address": broker.address,
         "listening": None,
         "flush": None,
         "replication": None,
         "property_filter": None,
         "skew_ms": None,
-        "version": version_of(seen),
+        "version": version_of(broker),
         "disk": None if used is None else "full" if used >= FULL_RATIO else "ok",
         "used_percent": None if used is None else round(used * 100),
         "in_per_s": runtime.put_per_s,
         "out_per_s": runtime.get_per_s,
-        "trouble": seen.trouble,
+        "trouble": broker.trouble,
         "log": {
             "min": text(runtime.log_min_offset),
             "max": text(runtime.log_max_offset),
@@ -39,7 +39,7 @@ def broker_row(seen: BrokerSeen) -> BrokerRow:
     }
 
 
-def version_of(seen: BrokerSeen) -> str | None:
+def version_of(broker: BrokerSeen) -> str | None:
     """`4.9.7`, of `V4_9_7`."""
-    runtime = seen.runtime.version
+    runtime = broker.runtime.version
     return runtime.removeprefix("V").replace("_", ".") if runtime else None

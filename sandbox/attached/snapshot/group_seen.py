@@ -65,18 +65,20 @@ class GroupSeen:
         return computed_strategy(says.strategy if says is not None else self.strategy)
 
     def shares(self, mqs: list[MessageQueue], members: list[str] | None = None) -> dict[str, list[MessageQueue]]:
-        """What each member computes, if it knows what brokers and name servers know now; each divides by its own
-        strategy, and no one divides the queues of a broker that is not named."""
+        """Return the queues each member would compute from what brokers and name servers report now.
+
+        Each member assigns queues by its own strategy.  Queues of a broker that no name server lists are left out.
+        """
         routed = {name for name in {mq.broker for mq in mqs} if self.picture.is_routed(name)}
         mqs = [mq for mq in mqs if mq.broker in routed]
         among = self.online_members() if members is None else members
-        found: dict[str, list[MessageQueue]] = {}
+        shares: dict[str, list[MessageQueue]] = {}
         for client_id in among:
             try:
-                found[client_id] = list(self.strategy_of(client_id).allocate(self.group, client_id, mqs, among))
+                shares[client_id] = list(self.strategy_of(client_id).allocate(self.group, client_id, mqs, among))
             except ClientError:
-                found[client_id] = []
-        return found
+                shares[client_id] = []
+        return shares
 
     def online_members(self) -> list[str]:
         """As brokers answer 38 and clients sort it: a client id once for each of its connections."""
@@ -88,22 +90,28 @@ class GroupSeen:
 
     def twins(self, client_id: str) -> dict[str, Connection]:
         """Further connections with that id, by the key of their rows: `<client id> <address>`."""
-        return {f"{client_id} {one.client_address}": one for one in self.connections.get(client_id, ())[1:]}
+        return {
+            f"{client_id} {connection.client_address}": connection
+            for connection in self.connections.get(client_id, ())[1:]
+        }
 
     def assigned(self, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
         return {mq: client_id for client_id, mine in self.shares(mqs).items() for mq in mine}
 
     def member_rows(self, topic: str | None = None) -> dict[str, MemberRow]:
-        """By client id, as cards show them.  `topic`: count only its queues."""
+        """Return the members' cards by client id.  With `topic`, count only its queues."""
         rows: dict[str, MemberRow] = {}
         for client_id, member in self.members.items():
             first = next(iter(self.connections.get(client_id, ())), member)
-            for key, one in {client_id: first, **self.twins(client_id)}.items():
-                rows[key] = self._member_row(key, one, len(rows), topic)
+            for key, connection in {client_id: first, **self.twins(client_id)}.items():
+                rows[key] = self._member_row(key, connection, len(rows), topic)
         return rows
 
     def _member_row(self, key: str, member: Connection, number: int, topic: str | None) -> MemberRow:
-        """Of two connections with one id a broker asks only one (307): of the other nothing is known."""
+        """Return one member's card.
+
+        If two connections share a client id, a broker queries only one of them (307); the other's state is unknown.
+        """
         says = self.says.get(key)
         return {
             "actor": None,
@@ -133,17 +141,19 @@ class GroupSeen:
         }
 
     def words(self, client_id: str) -> MemberWords:
-        """What the member reports (307, as `mqadmin consumerStatus` asks).  Brokers report the group's subscription
-        alone (203), and no broker says what a client drops."""
+        """Return the subscriptions, model and listener that the member reports (307, as `mqadmin consumerStatus`).
+
+        Brokers report only the group's subscription (203).  No broker reports the messages that a client drops.
+        """
         says = self.says.get(client_id)
-        wanted = () if says is None else says.subscriptions
+        subscriptions = () if says is None else says.subscriptions
         return {
             "subscriptions": [
                 {"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
-                for sub in wanted
+                for sub in subscriptions
                 if sub.topic != retry_topic(self.group)
             ]
-            if wanted
+            if subscriptions
             else None,
             "model": None if says is None else says.model,
             "listener": None if says is None else says.listener,
@@ -162,12 +172,14 @@ def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:
         return {"queues": None, "buffered": None, "fullest": None, "span": None}
     assert says is not None
     held = says.held(topic).values()
-    counts = [one.cached_count + one.taken_count for one in held]
+    counts = [queue.cached_count + queue.taken_count for queue in held]
     return {
         "queues": len(held),
         "buffered": sum(counts),
         "fullest": max(counts, default=0),
-        "span": max((one.cached_max_offset - one.cached_min_offset for one in held if one.cached_count), default=0),
+        "span": max(
+            (queue.cached_max_offset - queue.cached_min_offset for queue in held if queue.cached_count), default=0
+        ),
     }
 
 

@@ -12,12 +12,12 @@ from sandbox.queries.snapshot.groups import worst_topic
 
 
 class Waiting:
-    """What a group has not consumed, of its topics and of its retry topic; the queues it counts are those of topics."""
+    """Messages a group has not consumed, in its topics and its retry topic.  Queue counts exclude the retry topic."""
 
-    def __init__(self, seen: GroupSeen) -> None:
-        self.rows = {topic: queue_rows(seen, topic, {}, divided=False) for topic in topics_read(seen)}
+    def __init__(self, view: GroupSeen) -> None:
+        self.rows = {topic: queue_rows(view, topic, {}, divided=False) for topic in topics_read(view)}
         self.every = [row for rows in self.rows.values() for row in rows.values()]
-        self.retrying = retrying(seen)
+        self.retrying = retrying(view)
         self.lag = with_retries(lag_of(self.every), self.retrying)
 
 
@@ -26,22 +26,22 @@ def read_groups(picture: Picture, names: list[str], now_ms: int) -> Groups:
     return {"groups": {name: _row(GroupSeen(picture, name), now_ms) for name in names}}
 
 
-def topics_read(seen: GroupSeen) -> list[str]:
+def topics_read(view: GroupSeen) -> list[str]:
     """As mqadmin counts: what its members subscribe to, else what it has stored offsets of."""
-    subscribed = {sub.topic for table in seen.picture.connections(seen.group) for sub in table.subscriptions}
-    found = subscribed or set(seen.picture.topics_of_group(seen.group))
-    return sorted(topic for topic in found if not topic.startswith("%"))
+    subscribed = {sub.topic for table in view.picture.connections(view.group) for sub in table.subscriptions}
+    topics = subscribed or set(view.picture.topics_of_group(view.group))
+    return sorted(topic for topic in topics if not topic.startswith("%"))
 
 
-def retrying(seen: GroupSeen) -> int | None:
+def retrying(view: GroupSeen) -> int | None:
     """Messages in the retry topic not consumed yet.  None: unknown, also where only one of its queues is, or a master
     has not reported its topics; a sum of the others would read as the whole.
     """
-    if seen.model == "BROADCASTING":
+    if view.model == "BROADCASTING":
         return 0
-    if not seen.picture.all_topics_known:
+    if not view.picture.all_topics_known:
         return None
-    lag = lag_of(queue_rows(seen, retry_topic(seen.group), {}, divided=False).values())
+    lag = lag_of(queue_rows(view, retry_topic(view.group), {}, divided=False).values())
     return (lag.messages or 0) if lag.queues == lag.of else None
 
 
@@ -49,29 +49,29 @@ def with_retries(lag: Lag, again: int | None) -> Lag:
     return lag._replace(messages=(lag.messages or 0) + (again or 0)) if lag.messages is not None or again else lag
 
 
-def flow_of(seen: GroupSeen) -> Flow:
-    """By its commits on its own topics, and by what brokers hand out of all, retries included: both of a minute."""
-    picture = seen.picture
-    if picture.member_count(seen.group) == 0:
+def flow_of(view: GroupSeen) -> Flow:
+    """Return the rates of one minute: commits on the group's own topics, and deliveries by brokers with retries."""
+    picture = view.picture
+    if picture.member_count(view.group) == 0:
         return Flow(0.0, 0.0)
     mqs = [
         mq
-        for topic in topics_read(seen)
+        for topic in topics_read(view)
         for mq in picture.read_queues(topic)
         if picture.silent_since_ms(mq.broker) is None
     ]
     commits = [
         rate
         for mq in mqs
-        if (rate := picture.commits.per_s((seen.group, mq.topic, mq.broker, mq.queue_id))) is not None
+        if (rate := picture.commits.per_s((view.group, mq.topic, mq.broker, mq.queue_id))) is not None
     ]
-    handed = [table[seen.group].consume_tps for table in picture.stats.values() if seen.group in table]
+    handed = [table[view.group].consume_tps for table in picture.stats.values() if view.group in table]
     return Flow(round(sum(commits), 1) if commits else None, round(sum(handed), 1) if handed else None)
 
 
-def _row(seen: GroupSeen, now_ms: int) -> GroupState:
-    waiting, flow, members = Waiting(seen), flow_of(seen), seen.picture.member_count(seen.group)
-    lag, after_ms = waiting.lag, _oldest_after_ms(seen, waiting)
+def _row(view: GroupSeen, now_ms: int) -> GroupState:
+    waiting, flow, members = Waiting(view), flow_of(view), view.picture.member_count(view.group)
+    lag, after_ms = waiting.lag, _oldest_after_ms(view, waiting)
     standing = Standing(
         lag.messages,
         waiting.retrying,
@@ -79,12 +79,12 @@ def _row(seen: GroupSeen, now_ms: int) -> GroupState:
         flow,
         most_age_ms=None if after_ms is None else now_ms - after_ms,
         unknown_queues=lag.of - lag.queues,
-        members_differ=bool(differ := seen.members_differ),
+        members_differ=bool(differ := view.members_differ),
     )
     return {
         "members_differ": differ,
-        "shared_ids": seen.shared_ids,
-        "member_words": named({client_id: seen.words(client_id) for client_id in seen.members}, {}) if differ else [],
+        "shared_ids": view.shared_ids,
+        "member_words": named({client_id: view.words(client_id) for client_id in view.members}, {}) if differ else [],
         "state": standing.state,
         "topic": worst_topic({topic: text(lag_of(rows.values()).messages) for topic, rows in waiting.rows.items()}),
         "topics": list(waiting.rows),
@@ -102,7 +102,7 @@ def _row(seen: GroupSeen, now_ms: int) -> GroupState:
     }
 
 
-def _oldest_after_ms(seen: GroupSeen, waiting: Waiting) -> int | None:
+def _oldest_after_ms(view: GroupSeen, waiting: Waiting) -> int | None:
     """When the message before each queue's oldest unconsumed one was stored, the earliest of all; None where a queue
     that waits does not have one, or no broker was asked."""
     stored: list[int] = []
@@ -110,7 +110,7 @@ def _oldest_after_ms(seen: GroupSeen, waiting: Waiting) -> int | None:
         for key, row in rows.items():
             if row["down"] is None and row_lag(row):
                 broker, _, number = key.partition("@")[0].rpartition(":")
-                stats = seen.picture.stats.get(broker, {}).get(seen.group)
+                stats = view.picture.stats.get(broker, {}).get(view.group)
                 queue = stats.queues.get((topic, broker, int(number))) if stats is not None else None
                 stored.append(queue.last_ms if queue is not None else 0)
     return min(stored) if stored and min(stored) > 0 else None

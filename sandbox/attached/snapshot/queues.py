@@ -16,31 +16,31 @@ BROKER_LIFE_MS, CLIENT_LIFE_MS, RENEW_MS = 60_000, 30_000, 20_000
 Causes = dict[tuple[str, MessageQueue], int]
 
 
-def queue_rows(seen: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, ReportedQueueRow]:
-    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`, of members that report.
+def queue_rows(view: GroupSeen, topic: str, causes: Causes, *, divided: bool = True) -> dict[str, ReportedQueueRow]:
+    """Return rows by `broker-a:3`; when broadcasting, by `broker-a:3@<client id>` for the members that report.
 
-    `divided` False: `assigned` is left None, because no one reads it.
+    If `divided` is False, `assigned` stays None, because no caller reads it.
     """
-    mqs = seen.picture.read_queues(topic)
-    if seen.model == "BROADCASTING":
+    mqs = view.picture.read_queues(topic)
+    if view.model == "BROADCASTING":
         return {
-            f"{mq.row}@{client_id}": _broadcast_row(seen.picture, mq, client_id, held)
-            for client_id, says in seen.says.items()
+            f"{mq.row}@{client_id}": _broadcast_row(view.picture, mq, client_id, held)
+            for client_id, says in view.says.items()
             for mq, held in sorted(says.held(topic).items())
         }
-    assigned = seen.assigned(mqs) if divided else {}
-    return {mq.row: _queue_row(seen, mq, assigned.get(mq), causes.get((seen.group, mq))) for mq in mqs}
+    assigned = view.assigned(mqs) if divided else {}
+    return {mq.row: _queue_row(view, mq, assigned.get(mq), causes.get((view.group, mq))) for mq in mqs}
 
 
-def _queue_row(seen: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> ReportedQueueRow:
-    owner, held = seen.holder(mq)
-    committed = seen.picture.committed(seen.group, mq)
+def _queue_row(view: GroupSeen, mq: MessageQueue, assigned: str | None, cause: int | None) -> ReportedQueueRow:
+    owner, held = view.holder(mq)
+    committed = view.picture.committed(view.group, mq)
     reported = NOWHERE if held is None else position(held, committed)
     return {
-        **_row(seen.picture, mq, text(committed), reported, from_zero=seen.counts_from_zero(mq)),
+        **_row(view.picture, mq, text(committed), reported, from_zero=view.counts_from_zero(mq)),
         "owner": owner,
         "assigned": assigned,
-        "lock": lock_row(seen, mq),
+        "lock": lock_row(view, mq),
         "cause": text(cause),
     }
 
@@ -57,7 +57,7 @@ def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: Hel
 def _row(
     picture: Picture, mq: MessageQueue, committed: str | None, reported: Position, *, from_zero: bool
 ) -> ReportedQueueRow:
-    """What clusters do not report is None, and so are owner, lock and cause until they are filled in."""
+    """Return a row with None for all that clusters do not report; callers fill in owner, lock and cause."""
     ends = ends_row(picture, mq)
     return {
         **ends,
@@ -100,14 +100,14 @@ def down_row(
     return {"known_at_ms": since_ms, "reads": None, "lag": text(lag)}
 
 
-def lock_row(seen: GroupSeen, mq: MessageQueue) -> LockRow | None:
+def lock_row(view: GroupSeen, mq: MessageQueue) -> LockRow | None:
     """As its holder reports it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
 
     Only orderly listeners lock; RocketMQ's client begins every queue with `locked` set, a concurrent one's, too
     (`RebalanceImpl.updateProcessQueueTableInRebalance`).
     """
-    owner, held = seen.holder(mq)
-    if owner is None or held is None or not held.locked or seen.says[owner].listener != "orderly":
+    owner, held = view.holder(mq)
+    if owner is None or held is None or not held.locked or view.says[owner].listener != "orderly":
         return None
     at_ms = held.last_lock_ms
     return {

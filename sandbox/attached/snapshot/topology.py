@@ -29,15 +29,15 @@ def read_topology(picture: Picture) -> Topology:
             server.name: {"state": server.state, "address": server.address, "next_scan_ms": None, "topics": None}
             for server in picture.servers.values()
         },
-        "brokers": {seen.node: _broker(seen) for seen in picture.in_order()},
+        "brokers": {broker.node: _broker(broker) for broker in picture.in_order()},
         "clients": clients,
         "views": _views(picture),
         "links": _links(picture, places),
     }
 
 
-def _broker(seen: BrokerSeen) -> BrokerOfTopology:
-    row = broker_row(seen)
+def _broker(broker: BrokerSeen) -> BrokerOfTopology:
+    row = broker_row(broker)
     return {
         "broker": row["broker"],
         "broker_id": row["broker_id"],
@@ -49,8 +49,8 @@ def _broker(seen: BrokerSeen) -> BrokerOfTopology:
         "skew_ms": None,
         "disk": row["disk"],
         "used_percent": row["used_percent"],
-        "min": text(seen.runtime.log_min_offset),
-        "max": text(seen.runtime.log_max_offset),
+        "min": text(broker.runtime.log_min_offset),
+        "max": text(broker.runtime.log_max_offset),
         "flushed": None,
         "replicated": None,
         "locks": None,
@@ -65,7 +65,7 @@ def _broker(seen: BrokerSeen) -> BrokerOfTopology:
 
 
 def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, str], int]]:
-    """By client id, and with how many connections each is connected to which broker."""
+    """Return the client rows by client id, and the number of connections by client id and broker."""
     rows: dict[str, ClientNode] = {}
     places: dict[tuple[str, str], int] = {}
 
@@ -85,7 +85,7 @@ def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, s
                 "heartbeat_due_ms": None,
             },
         )
-        named = [one.client_address for one in connections] if len(connections) > 1 else [client_id]
+        named = [connection.client_address for connection in connections] if len(connections) > 1 else [client_id]
         mine: list[ClientMember] = [
             {"label": label, "kind": kind, "group": group, "state": "running"} for label in named
         ]
@@ -97,8 +97,8 @@ def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, s
     for broker, groups in sorted(picture.members.items()):
         for group, table in sorted(groups.items()):
             by_client: dict[str, list[Connection]] = {}
-            for one in table.connections:
-                by_client.setdefault(one.client_id, []).append(one)
+            for connection in table.connections:
+                by_client.setdefault(connection.client_id, []).append(connection)
             for client_id, connections in by_client.items():
                 note(client_id, "consumer", group, broker, connections)
     for broker, tables in sorted(picture.producers.items()):
@@ -112,22 +112,25 @@ def _views(picture: Picture) -> dict[str, View]:
     """A name server that does not answer has no opinion, and no row."""
     rows: dict[str, View] = {}
     for server in picture.servers.values():
-        for seen in picture.in_order() if server.brokers is not None else ():
-            known = server.brokers is not None and server.brokers.get(seen.name, {}).get(seen.broker_id) == seen.address
-            rows[f"{server.name}~{seen.node}"] = {"last_update_ms": None, "known_as": seen.node if known else None}
+        for broker in picture.in_order() if server.brokers is not None else ():
+            known = (
+                server.brokers is not None
+                and server.brokers.get(broker.name, {}).get(broker.broker_id) == broker.address
+            )
+            rows[f"{server.name}~{broker.node}"] = {"last_update_ms": None, "known_as": broker.node if known else None}
     return rows
 
 
 def _links(picture: Picture, places: dict[tuple[str, str], int]) -> dict[str, Link]:
     ends = dict.fromkeys(places, "data")
-    for seen in picture.in_order():
+    for broker in picture.in_order():
         ends |= {
-            (seen.node, server.name): "register"
+            (broker.node, server.name): "register"
             for server in picture.servers.values()
-            if (server.brokers or {}).get(seen.name, {}).get(seen.broker_id) == seen.address
+            if (server.brokers or {}).get(broker.name, {}).get(broker.broker_id) == broker.address
         }
-        if seen.broker_id != MASTER and seen.name in picture.masters():
-            ends[seen.node, seen.name] = "replica"
+        if broker.broker_id != MASTER and broker.name in picture.masters():
+            ends[broker.node, broker.name] = "replica"
     return {
         f"{a}~{b}": {
             "a": a,

@@ -1,4 +1,4 @@
-"""What a cluster's pages must say above all else, in plain words."""
+"""The problems of a cluster that its pages show first, as plain sentences."""
 
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -30,43 +30,45 @@ class Trouble(NamedTuple):
 
 def state_of(picture: Picture) -> str:
     """`live` while any name server or broker answers, else `unreachable`."""
-    states = [server.state for server in picture.servers.values()] + [seen.state for seen in picture.brokers.values()]
+    states = [server.state for server in picture.servers.values()] + [
+        broker.state for broker in picture.brokers.values()
+    ]
     return LIVE if RUNNING in states else UNREACHABLE
 
 
 def troubles(picture: Picture, shown: dict[str, int]) -> list[Trouble]:
     """The worst first.  `shown`: how many of each kind a limit lets through."""
-    found: list[Trouble] = []
+    result: list[Trouble] = []
     silent = [server for server in picture.servers.values() if server.state == UNREACHABLE]
     if silent and len(silent) == len(picture.servers):
-        found.append(Trouble(NO_SERVER, {"why": _plain(silent[0].trouble)}))
+        result.append(Trouble(NO_SERVER, {"why": _plain(silent[0].trouble)}))
     else:
-        found += [Trouble(SERVER, {"name": server.name, "address": server.address}) for server in silent]
-    for seen in picture.in_order():
-        if seen.state == UNREACHABLE:
-            found.append(_silent(seen))
-        elif seen.state == RUNNING and not seen.named:
-            found.append(Trouble(UNNAMED, {"node": seen.node, "address": seen.address}))
-        elif seen.state != UNKNOWN and seen.trouble is not None:
-            found.append(Trouble(REFUSED, {"node": seen.node, "why": _plain(seen.trouble)}))
-    found += [
+        result += [Trouble(SERVER, {"name": server.name, "address": server.address}) for server in silent]
+    for broker in picture.in_order():
+        if broker.state == UNREACHABLE:
+            result.append(_silent(broker))
+        elif broker.state == RUNNING and not broker.named:
+            result.append(Trouble(UNNAMED, {"node": broker.node, "address": broker.address}))
+        elif broker.state != UNKNOWN and broker.trouble is not None:
+            result.append(Trouble(REFUSED, {"node": broker.node, "why": _plain(broker.trouble)}))
+    result += [
         Trouble(LIMITED, {"shown": shown[what], "there_are": there_are, "what": what})
         for what, there_are in sorted(picture.left_out.items())
         if what in shown
     ]
-    return found
+    return result
 
 
-def said(found: list[Trouble]) -> str | None:
-    return " ".join(trouble.sentence for trouble in found[:SAID]) or None
+def said(listed: list[Trouble]) -> str | None:
+    return " ".join(trouble.sentence for trouble in listed[:SAID]) or None
 
 
-def _silent(seen: BrokerSeen) -> Trouble:
-    where = {"node": seen.node, "address": seen.address}
-    if seen.answered_ms is None:
+def _silent(broker: BrokerSeen) -> Trouble:
+    where = {"node": broker.node, "address": broker.address}
+    if broker.answered_ms is None:
         return Trouble(BROKER, where)
-    return Trouble(SILENT, {**where, "at": f"{datetime.fromtimestamp(seen.answered_ms / 1000, UTC):%H:%M:%S}"})
+    return Trouble(SILENT, {**where, "at": f"{datetime.fromtimestamp(broker.answered_ms / 1000, UTC):%H:%M:%S}"})
 
 
-def _plain(why: str | None) -> str:
-    return (why or "nothing was heard").removesuffix(".")
+def _plain(reason: str | None) -> str:
+    return (reason or "nothing was heard").removesuffix(".")

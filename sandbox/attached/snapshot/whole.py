@@ -31,7 +31,7 @@ def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: li
     budget = _Budget(limits)
     return {
         "name_servers": [_name_server(server) for server in picture.servers.values()],
-        "brokers": [broker_row(seen) for seen in picture.in_order()],
+        "brokers": [broker_row(broker) for broker in picture.in_order()],
         "links": [],
         "topics": [_topic(picture, topic, budget) for topic in picture.limited_topics(limits)],
         "producers": _producers(picture),
@@ -40,7 +40,7 @@ def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: li
 
 
 class _Budget:
-    """How many rows a snapshot may still hold."""
+    """The number of rows that a snapshot may still add."""
 
     def __init__(self, limits: AttachedLimits) -> None:
         self._queues = {"topics": limits.queues, "groups": limits.queues}
@@ -49,15 +49,15 @@ class _Budget:
     def left(self, where: str) -> bool:
         return self._queues[where] > 0
 
-    def queues(self, where: str, wanted: int) -> int:
-        given = min(wanted, self._queues[where])
-        self._queues[where] -= given
-        return given
+    def queues(self, where: str, requested: int) -> int:
+        granted = min(requested, self._queues[where])
+        self._queues[where] -= granted
+        return granted
 
-    def members(self, wanted: int) -> int:
-        given = min(wanted, self._members)
-        self._members -= given
-        return given
+    def members(self, requested: int) -> int:
+        granted = min(requested, self._members)
+        self._members -= granted
+        return granted
 
 
 def _name_server(server: ServerSeen) -> NameServerRow:
@@ -106,7 +106,7 @@ def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
 
 def _producers(picture: Picture) -> list[ProducerRow]:
     """Those whose heartbeats brokers know; every consumer has one of its own inside, which is left out."""
-    found = {
+    producers = {
         member.client_id: member
         for tables in picture.producers.values()
         for group, members in tables.items()
@@ -127,32 +127,32 @@ def _producers(picture: Picture) -> list[ProducerRow]:
             "language": member.language,
             "version": member.version,
         }
-        for client_id, member in sorted(found.items())
+        for client_id, member in sorted(producers.items())
     ]
 
 
 def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> GroupRow:
-    seen = GroupSeen(picture, name)
-    members = list(seen.member_rows().items())
+    view = GroupSeen(picture, name)
+    members = list(view.member_rows().items())
     return {
         "group": name,
-        "model": seen.model,
-        "listener": seen.listener,
-        "strategy": seen.strategy,
-        "subscription": _subscription(seen),
+        "model": view.model,
+        "listener": view.listener,
+        "strategy": view.strategy,
+        "subscription": _subscription(view),
         "members": [_member(client_id, row) for client_id, row in members[: budget.members(len(members))]],
-        "queues": _queues(seen, causes, budget),
-        "counts": {"delivered_again": None, "retrying": retrying(seen), "dead_letters": _dead(picture, name)},
-        "members_differ": seen.members_differ,
-        "shared_ids": seen.shared_ids,
+        "queues": _queues(view, causes, budget),
+        "counts": {"delivered_again": None, "retrying": retrying(view), "dead_letters": _dead(picture, name)},
+        "members_differ": view.members_differ,
+        "shared_ids": view.shared_ids,
     }
 
 
-def _queues(seen: GroupSeen, causes: Causes, budget: _Budget) -> list[GroupQueueRow]:
+def _queues(view: GroupSeen, causes: Causes, budget: _Budget) -> list[GroupQueueRow]:
     rows: list[GroupQueueRow] = []
-    for topic in seen.picture.topics_of_group(seen.group):
+    for topic in view.picture.topics_of_group(view.group):
         if not topic.startswith("%") and budget.left("groups"):
-            drawn = queue_rows(seen, topic, causes, divided=False)
+            drawn = queue_rows(view, topic, causes, divided=False)
             rows += [_queue(topic, key, row) for key, row in list(drawn.items())[: budget.queues("groups", len(drawn))]]
     return rows
 
@@ -165,19 +165,22 @@ def _queue(topic: str, key: str, row: ReportedQueueRow) -> GroupQueueRow:
     return {**group_queue(topic, key, row), "cells_from": row["cells_from"], "cached": row["cached"]}
 
 
-def _subscription(seen: GroupSeen) -> list[SubscriptionRow]:
-    """What brokers hold for the members; of a group that is offline, the topics it has offsets of (expression None)."""
-    topics = seen.picture.topics_of_group(seen.group)
-    found: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))
-    found |= {
+def _subscription(view: GroupSeen) -> list[SubscriptionRow]:
+    """Return the subscription that brokers store for the group.
+
+    An offline group has none: return the topics it has offsets of, with expression None.
+    """
+    topics = view.picture.topics_of_group(view.group)
+    expressions: dict[str, tuple[str | None, str | None]] = dict.fromkeys(topics, (None, None))
+    expressions |= {
         sub.topic: (sub.sub_string, sub.expression_type)
-        for table in seen.picture.connections(seen.group)
+        for table in view.picture.connections(view.group)
         for sub in table.subscriptions
     }
     return [
-        {"topic": topic, "expression": found[topic][0], "kind": found[topic][1]}
-        for topic in sorted(found)
-        if topic != retry_topic(seen.group)
+        {"topic": topic, "expression": expressions[topic][0], "kind": expressions[topic][1]}
+        for topic in sorted(expressions)
+        if topic != retry_topic(view.group)
     ]
 
 

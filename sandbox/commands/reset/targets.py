@@ -53,22 +53,22 @@ def _refused(refusal: Refusal, details: dict[str, Any]) -> ActionRefused:
 def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> Refusal | None:
     """Why this queue differs from the preview; a commit that only advanced is no reason."""
     assert row.target is not None
-    queue, seen = row.mq.row, shown.target
-    if seen is None:
+    queue, expected = row.mq.row, shown.target
+    if expected is None:
         return Refusal("{queue} has a target now that it had not.", LOOK_AGAIN, {"queue": queue})
     if action.target == "latest":
         return None
-    if action.target != "shift" and row.target != seen:
+    if action.target != "shift" and row.target != expected:
         return Refusal(
             "The target of {queue} is {now} now, not {seen}.",
             LOOK_AGAIN,
-            {"queue": queue, "now": row.target, "seen": seen},
+            {"queue": queue, "now": row.target, "seen": expected},
         )
-    if seen < row.min_offset:
+    if expected < row.min_offset:
         return Refusal(
             "The messages before {low} of {queue} are gone, so {seen} cannot be reached.",
             LOOK_AGAIN,
-            {"low": row.min_offset, "queue": queue, "seen": seen},
+            {"low": row.min_offset, "queue": queue, "seen": expected},
         )
     before, now = or_never(shown.committed), or_never(row.committed)
     if now < before:
@@ -77,11 +77,11 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
             LOOK_AGAIN,
             {"queue": queue, "before": before, "now": now},
         )
-    if before < seen < now:
+    if before < expected < now:
         return Refusal(
             "The stored offset of {queue} passed {seen}: it is {now} now.",
             LOOK_AGAIN,
-            {"queue": queue, "seen": seen, "now": now},
+            {"queue": queue, "seen": expected, "now": now},
         )
     return None
 

@@ -28,9 +28,9 @@ class Found(NamedTuple):
         return severity_of(self.kind, self.file)
 
 
-def found_of(one: Finding) -> Found:
+def found_of(finding: Finding) -> Found:
     """A finding that both audits make by the same rule."""
-    return Found(one.code, one.where, one.position, one.text)
+    return Found(finding.code, finding.where, finding.position, finding.text)
 
 
 class Part(NamedTuple):
@@ -57,23 +57,23 @@ class Notes:
         self.omitted = 0
         self.counts: Counter[str] = Counter()
 
-    def add(self, found: Found) -> None:
+    def add(self, finding: Found) -> None:
         """A finding that continues the one before extends it."""
         last = self.found[-1] if self.found else None
         if (
             last is not None
-            and found.queue_offset is not None
+            and finding.queue_offset is not None
             and last.queue_offset is not None
             and (
-                found.kind == last.kind == "missing_unit"
-                and found.topic == last.topic
-                and found.queue_id == last.queue_id
-                and found.queue_offset == last.queue_offset + last.items
+                finding.kind == last.kind == "missing_unit"
+                and finding.topic == last.topic
+                and finding.queue_id == last.queue_id
+                and finding.queue_offset == last.queue_offset + last.items
             )
         ):
-            self.found[-1] = last._replace(items=last.items + found.items)
+            self.found[-1] = last._replace(items=last.items + finding.items)
         elif len(self.found) < MAX_FINDINGS:
-            self.found.append(found)
+            self.found.append(finding)
         else:
             self.omitted += 1
 

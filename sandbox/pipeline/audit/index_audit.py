@@ -45,34 +45,34 @@ class Missing(NamedTuple):
     physical: int
 
 
-def audit_index(place: Place, names: Sequence[str], lost: Lost) -> Part:
+def audit_index(store: Place, names: Sequence[str], lost: Lost) -> Part:
     """Audit of these index files."""
-    notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
+    notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
-        every = index_files(place.root / "index", opened, place.index_slots)
-        miscounted = {file.name for file in every if not place.open and file.is_miscounted()}
+        every = index_files(store.root / "index", opened, store.index_slots)
+        miscounted = {file.name for file in every if not store.open and file.is_miscounted()}
         for file in every:
-            if file.name in names and not place.open and (fault := file.header_fault()) is not None:
+            if file.name in names and not store.open and (fault := file.header_fault()) is not None:
                 notes.add(Found(fault.code, fault.where, fault.position, fault.text))
         filled = [
             (file, header) for file in every if (header := file.header()).index_count > 1 or file.name in miscounted
         ]
-        files = sorted(filled, key=lambda one: one[1].begin_physical)  # names go back when a clock does
-        stretches = stretches_of(place)
+        files = sorted(filled, key=lambda item: item[1].begin_physical)  # names go back when a clock does
+        stretches = stretches_of(store)
         for number, (file, header) in enumerate(files):
             if file.name not in names or file.name in miscounted:
                 continue
-            if file.slots > 1 or place.index_slots:
+            if file.slots > 1 or store.index_slots:
                 beside = frozenset(
                     edge for i in (number - 1, number + 1) if 0 <= i < len(files) for edge in _edges(*files[i])
                 )
                 torn = torn_at(log, stretches, header.begin_physical, header.end_physical)
-                _IndexAudit(place, notes, log, file, header, lost, into, beside, torn).run()
-            elif place.open:
+                _IndexAudit(store, notes, log, file, header, lost, into, beside, torn).run()
+            elif store.open:
                 notes.counts["index_files_unread"] += 1  # a file with hardly any entries, in use
             else:
                 notes.add(Found("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT))
-    return notes.part(place.name, into=into)
+    return notes.part(store.name, into=into)
 
 
 def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:
@@ -89,7 +89,7 @@ class _IndexAudit:
 
     def __init__(
         self,
-        place: Place,
+        store: Place,
         notes: Notes,
         log: StoreLog,
         file: IndexFileReader,
@@ -99,7 +99,7 @@ class _IndexAudit:
         beside: frozenset[tuple[int, int]],
         torn: Set[int],
     ) -> None:
-        self._place, self._notes, self._log = place, notes, log
+        self._place, self._notes, self._log = store, notes, log
         self._file, self._header, self._lost, self._into, self._beside = file, header, lost, into, beside
         self._torn = torn
         self._path = f"index/{file.name}"
@@ -264,19 +264,19 @@ class _IndexAudit:
         But an entry of zeros was never written.
         """
         physical = entries["physical"].astype(np.int64)
-        here = physical >= self._log.start
+        in_log = physical >= self._log.start
         for begin, end in self._lost.stretches:
-            inside = here & (physical >= begin) & (physical < end)
+            inside = in_log & (physical >= begin) & (physical < end)
             if inside.any():
                 units, before = self._into.get(begin, (0, 0))
                 self._into[begin] = units, before + int(inside.sum())
-                here &= ~inside
+                in_log &= ~inside
         if self._place.open:
-            here &= physical < self._lost.log_end  # written since the audit began
-        empty = here & (physical == 0) & (entries["hash"] == 0)
+            in_log &= physical < self._lost.log_end  # written since the audit began
+        empty = in_log & (physical == 0) & (entries["hash"] == 0)
         for number in numbers[empty].tolist():
             self._add("wrong_entry", number, "it is empty, though the header counts it")
-        self._notes.counts["index_entries_of_lost_records"] += int((here & ~empty).sum())
+        self._notes.counts["index_entries_of_lost_records"] += int((in_log & ~empty).sum())
 
     def _say_missing(self, unpaired: list[Missing]) -> None:
         """One finding for all that should follow the same entry."""
@@ -300,8 +300,8 @@ class _IndexAudit:
 
     def _check_header(self, begin: int, end: int) -> None:
         head = Head(begin, self._begin_ms, end, self._last[1] if self._last[0] == end else None)
-        for one in head_findings(self._file.name, self._header, head, in_use=self._place.open):
-            self._notes.add(found_of(one))
+        for finding in head_findings(self._file.name, self._header, head, in_use=self._place.open):
+            self._notes.add(found_of(finding))
 
     def _said(self, number: int) -> str:
         [entry] = self._entries(number, number + 1).tolist()

@@ -14,27 +14,27 @@ from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import index_files
 
 
-def stretches_of(place: Place) -> list[Stretch]:
-    """By the heads and the ends of the index files alone."""
+def stretches_of(store: Place) -> list[Stretch]:
+    """Return the log ranges that no index file covers, from the heads and the ends of the index files alone."""
     with OpenFiles() as opened:
-        files, faults = readable(index_files(place.root / "index", opened, place.index_slots), in_use=place.open)
-        return uncovered(files, faults.keys(), log_start=place.logs[0].start if place.logs else 0, in_use=place.open)
+        files, faults = readable(index_files(store.root / "index", opened, store.index_slots), in_use=store.open)
+        return uncovered(files, faults.keys(), log_start=store.logs[0].start if store.logs else 0, in_use=store.open)
 
 
-def logs_of(place: Place, stretches: Sequence[Stretch]) -> list[Log]:
+def logs_of(store: Place, stretches: Sequence[Stretch]) -> list[Log]:
     """The files of the log with a part of a stretch."""
-    return [log for log in place.logs if any(one.begin < log.end and one.end > log.start for one in stretches)]
+    return [log for log in store.logs if any(gap.begin < log.end and gap.end > log.start for gap in stretches)]
 
 
-def audit_cover(place: Place, logs: Sequence[Log], stretches: Sequence[Stretch]) -> Part:
+def audit_cover(store: Place, logs: Sequence[Log], stretches: Sequence[Stretch]) -> Part:
     """The keys of these files in each stretch; `uncovered` has them by its begin."""
-    log, uncovered_keys = StoreLog(place.root, place.logs), dict[int, Keys]()
-    for one in logs:
+    log, uncovered_keys = StoreLog(store.root, store.logs), dict[int, Keys]()
+    for segment in logs:
         for stretch in stretches:
-            low, high = max(stretch.begin, one.start), min(stretch.end, one.end)
+            low, high = max(stretch.begin, segment.start), min(stretch.end, segment.end)
             for keys in _keys(log, low, high):
                 uncovered_keys[stretch.begin] = uncovered_keys.get(stretch.begin, NO_KEYS) + keys
-    return Notes().part(place.name, uncovered=uncovered_keys)
+    return Notes().part(store.name, uncovered=uncovered_keys)
 
 
 def has_keys(log: StoreLog, stretch: Stretch) -> bool:
@@ -52,7 +52,10 @@ def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -
 
 
 def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
-    """Of records that begin in `[begin, end)`.  The walk starts at the record before, whose place is known."""
+    """Yield the keys of records that begin in `[begin, end)`.
+
+    The walk starts at the record before, whose position is known.
+    """
     if begin >= end:
         return
     for keys in keys_between(log, max(log.start, begin - 1), end - 1):

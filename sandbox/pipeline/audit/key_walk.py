@@ -29,21 +29,21 @@ class LogKeys(NamedTuple):
 
 
 def keys_between(log: StoreLog, begin: int, end: int) -> Iterator[LogKeys]:
-    """Of the records that begin in `[begin, end]`."""
-    logs = [one for one in log.logs if one.end > begin and one.start <= end]
-    for found in log.walk(logs, begin):
-        if not isinstance(found, Stopped):
-            file, records = found
+    """Yield the keys of the records that begin in `[begin, end]`."""
+    logs = [segment for segment in log.logs if segment.end > begin and segment.start <= end]
+    for item in log.walk(logs, begin):
+        if not isinstance(item, Stopped):
+            file, records = item
             physical = records.at + file.log.start
             if physical[0] > end:
                 return
             yield _keys_of(file, records.part((physical >= begin) & (physical <= end)))
 
 
-def _keys_of(file: LogFile, found: Records) -> LogKeys:
-    end = int(file.log.start + found.at[-1] + found.size[-1]) if len(found) else 0
-    found = found.part((found.sys_flag & TRANSACTION_MASK) != TRANSACTION_ROLLBACK)
-    topics, topic_of = topics_in(file, found)
+def _keys_of(file: LogFile, records: Records) -> LogKeys:
+    end = int(file.log.start + records.at[-1] + records.size[-1]) if len(records) else 0
+    records = records.part((records.sys_flag & TRANSACTION_MASK) != TRANSACTION_ROLLBACK)
+    topics, topic_of = topics_in(file, records)
     heads = np.array([java_hash(f"{topic}#") & _UNSIGNED for topic in topics], np.uint32)
-    keys = Texts(file.texts(found)).keys(heads[topic_of] if len(found) else np.zeros(0, np.uint32))
-    return LogKeys(end, keys.hash, file.log.start + found.at[keys.row], found.store_ms[keys.row])
+    keys = Texts(file.texts(records)).keys(heads[topic_of] if len(records) else np.zeros(0, np.uint32))
+    return LogKeys(end, keys.hash, file.log.start + records.at[keys.row], records.store_ms[keys.row])

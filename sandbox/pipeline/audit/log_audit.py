@@ -41,20 +41,20 @@ class Place(NamedTuple):
     around: tuple[Found, ...]
 
 
-def audit_log(place: Place, logs: Sequence[Log]) -> Part:
+def audit_log(store: Place, logs: Sequence[Log]) -> Part:
     """Audit of these consecutive files of the store's log."""
-    return _LogAudit(place).run(logs)
+    return _LogAudit(store).run(logs)
 
 
 class _LogAudit:
     """The audit of a few files."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
-        self._log = StoreLog(place.root, place.logs)
+    def __init__(self, store: Place) -> None:
+        self._place = store
+        self._log = StoreLog(store.root, store.logs)
         self._notes = Notes()
         self._opened = OpenFiles(MAX_OPEN_QUEUES)
-        self._known = set(queues_of(place.root))
+        self._known = set(queues_of(store.root))
         self._queues: dict[tuple[str, int], QueueUnits] = {}
         self._begins: dict[tuple[str, int], int] = {}
 
@@ -63,11 +63,11 @@ class _LogAudit:
             # before the log is read: a writer adds the unit after its record
             newest = self._newest() if logs[-1] == self._log.logs[-1] or self._may_end(logs) else np.zeros(0, np.int64)
             stops: list[Stopped] = []
-            for found in self._log.walk(logs):
-                if isinstance(found, Stopped):
-                    stops.append(found)
+            for item in self._log.walk(logs):
+                if isinstance(item, Stopped):
+                    stops.append(item)
                 else:
-                    self._check(*found)
+                    self._check(*item)
             ends = [stop for stop in stops if stop.resume is None]
             pointed = bool(ends) and bool(((newest >= ends[0].position) & (newest < self._reach(ends[0]))).any())
             return self._notes.part(self._place.name, stops=stops, pointed_at=pointed)
@@ -87,15 +87,15 @@ class _LogAudit:
         units = [self._queue(name).newest()["physical"] for name in sorted(self._known)]
         return np.concatenate(units).astype(np.int64) if units else np.zeros(0, np.int64)
 
-    def _check(self, file: LogFile, found: Records) -> None:
+    def _check(self, file: LogFile, records: Records) -> None:
         counts = self._notes.counts
-        counts["records"] += len(found)
-        counts["newest_ms"] = max(counts["newest_ms"], int(found.store_ms.max()))
-        counts["record_bytes"] += int(found.size.sum())
-        counts["log_end"] = max(counts["log_end"], int(file.log.start + found.at[-1] + found.size[-1]))
-        self._check_bodies(file, found)
-        queued = found.part((found.sys_flag & OUT_OF_QUEUE) == 0)
-        counts["not_for_queues"] += len(found) - len(queued)
+        counts["records"] += len(records)
+        counts["newest_ms"] = max(counts["newest_ms"], int(records.store_ms.max()))
+        counts["record_bytes"] += int(records.size.sum())
+        counts["log_end"] = max(counts["log_end"], int(file.log.start + records.at[-1] + records.size[-1]))
+        self._check_bodies(file, records)
+        queued = records.part((records.sys_flag & OUT_OF_QUEUE) == 0)
+        counts["not_for_queues"] += len(records) - len(queued)
         topics, topic_of = topics_in(file, queued)
         texts = Texts(file.texts(queued))
         codes = texts.tags_codes()
@@ -113,44 +113,46 @@ class _LogAudit:
                 name = topics[int(topic_of[rows[0]])], int(queued.queue_id[rows[0]])
                 self._check_units(name, file.log.start, queued.part(rows), codes[rows])
 
-    def _check_bodies(self, file: LogFile, found: Records) -> None:
+    def _check_bodies(self, file: LogFile, records: Records) -> None:
         view = file.view
-        ends = found.body_at + found.body_bytes
-        said = np.fromiter(
-            (crc32(view[begin:end]) for begin, end in zip(found.body_at.tolist(), ends.tolist(), strict=True)),
+        ends = records.body_at + records.body_bytes
+        computed = np.fromiter(
+            (crc32(view[begin:end]) for begin, end in zip(records.body_at.tolist(), ends.tolist(), strict=True)),
             np.int64,
-            len(found),
+            len(records),
         )
-        self._notes.counts["bodies"] += len(found)
-        for row in np.flatnonzero(((said & 0x7FFF_FFFF) != found.crc) & (found.body_bytes > 0)):
-            at = int(found.at[row])
-            topic = str(view[found.topic_at[row] : found.topic_at[row] + found.topic_bytes[row]], "utf-8", "replace")
+        self._notes.counts["bodies"] += len(records)
+        for row in np.flatnonzero(((computed & 0x7FFF_FFFF) != records.crc) & (records.body_bytes > 0)):
+            at = int(records.at[row])
+            topic = str(
+                view[records.topic_at[row] : records.topic_at[row] + records.topic_bytes[row]], "utf-8", "replace"
+            )
             self._notes.add(
                 Found(
                     "crc",
                     f"commitlog/{file.log.start:020}",
                     at,
-                    f"body CRC is {int(said[row]) & 0x7FFF_FFFF:08X}, the record says {int(found.crc[row]):08X}",
+                    f"body CRC is {int(computed[row]) & 0x7FFF_FFFF:08X}, the record says {int(records.crc[row]):08X}",
                     topic,
-                    int(found.queue_id[row]),
-                    int(found.queue_offset[row]),
+                    int(records.queue_id[row]),
+                    int(records.queue_offset[row]),
                 )
             )
 
-    def _check_units(self, name: tuple[str, int], base: int, found: Records, codes: Longs) -> None:
+    def _check_units(self, name: tuple[str, int], base: int, records: Records, codes: Longs) -> None:
         """Records of one queue against its units."""
         if name not in self._known:
-            self._notes.counts["without_queue"] += len(found)
+            self._notes.counts["without_queue"] += len(records)
             return
-        expected = np.zeros(len(found), UNIT)
-        expected["physical"], expected["size"], expected["tags"] = base + found.at, found.size, codes
-        order = np.argsort(found.queue_offset, kind="stable")
-        offsets, expected = found.queue_offset[order], expected[order]
+        expected = np.zeros(len(records), UNIT)
+        expected["physical"], expected["size"], expected["tags"] = base + records.at, records.size, codes
+        order = np.argsort(records.queue_offset, kind="stable")
+        offsets, expected = records.queue_offset[order], expected[order]
         queue = self._queue(name)
         actual = queue.at(offsets)
         different = actual != expected
         if not different.any():
-            self._notes.counts["units"] += len(found)
+            self._notes.counts["units"] += len(records)
             return
         # a queue drops a file when the log has dropped all its records; in an open store, meanwhile
         before = offsets < queue.first
@@ -158,7 +160,7 @@ class _LogAudit:
         self._notes.counts["before_queue"] += int(gone.sum())
         self._notes.counts["units"] += int((~gone & ~different).sum())
         rows = np.flatnonzero(different & ~gone)
-        settled = self._settled(queue, found.store_ms[order], expected, actual, rows)
+        settled = self._settled(queue, records.store_ms[order], expected, actual, rows)
         home = self._log.leads_home(actual[rows], offsets[rows], *name)
         for row, at_home in zip(rows.tolist(), home.tolist(), strict=True):
             offset, unit, should = int(offsets[row]), _unit(actual[row]), _unit(expected[row])

@@ -50,7 +50,7 @@ class Records(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Where a file's records end, and why; `Blank` for a normal end."""
+    """The position where a file's records end, and the reason; `Blank` is a normal end."""
 
     at: int
     found: Blank | Broken
@@ -72,40 +72,40 @@ class LogFile:
         """Everything from `at`, where a record begins, and the stop as last item."""
         while True:
             places = self._chain(at)
-            found, sound = self.columns(places)
+            records, sound = self.columns(places)
             count = len(places) if sound.all() else int(np.argmin(sound))
-            if count and self._is_torn(found, count - 1):
+            if count and self._is_torn(records, count - 1):
                 count -= 1
             if count:
-                yield found.part(slice(0, count))
-                at = int(places[count - 1] + found.size[count - 1])
+                yield records.part(slice(0, count))
+                at = int(places[count - 1] + records.size[count - 1])
             if count < len(places) or not count:
                 yield Stop(at, self.stop_at(at))
                 return
 
     def stop_at(self, at: int) -> Blank | Broken:
-        """What is at a position without a record."""
-        found = self.examined(at)
-        if isinstance(found, Blank) and at + found.size != len(self.view):
-            return Broken(None, f"a blank of {found.size} bytes does not end its file")
-        if isinstance(found, Layout):
-            torn = found.physical_offset == at + self.log.start
+        """Return the reason why no record begins at a position."""
+        layout = self.examined(at)
+        if isinstance(layout, Blank) and at + layout.size != len(self.view):
+            return Broken(None, f"a blank of {layout.size} bytes does not end its file")
+        if isinstance(layout, Layout):
+            torn = layout.physical_offset == at + self.log.start
             return Broken(
-                found.size,
+                layout.size,
                 "its last bytes were never written"
                 if torn
-                else f"the record says it stands at {found.physical_offset}",
+                else f"the record says it stands at {layout.physical_offset}",
             )
-        return Blank(0) if at == len(self.view) else found
+        return Blank(0) if at == len(self.view) else layout
 
     def examined(self, at: int) -> Layout | Blank | Broken:
         """As `record.examine`; a length beyond the file is invalid."""
         return record.examine(self.view, at, len(self.view), check_crc=False)
 
     def holds(self, at: int) -> bool:
-        """Whether a valid record begins there."""
-        found = self.examined(at)
-        return isinstance(found, Layout) and found.physical_offset == self.log.start + at
+        """Return whether a valid record begins there."""
+        layout = self.examined(at)
+        return isinstance(layout, Layout) and layout.physical_offset == self.log.start + at
 
     def columns(self, at: Longs) -> tuple[Records, NDArray[np.bool_]]:
         """The fields at these positions, and which of them are records; the columns of the others are meaningless."""
@@ -148,22 +148,22 @@ class LogFile:
             text_bytes,
         ), sound
 
-    def texts(self, found: Records) -> list[bytes]:
+    def texts(self, records: Records) -> list[bytes]:
         """Their encoded properties; copies, because many views at once slow down the garbage collector."""
-        held, ends = self._held, found.text_at + found.text_bytes
-        return [held[begin:end] for begin, end in zip(found.text_at.tolist(), ends.tolist(), strict=True)]
+        held, ends = self._held, records.text_at + records.text_bytes
+        return [held[begin:end] for begin, end in zip(records.text_at.tolist(), ends.tolist(), strict=True)]
 
     def same_text(self, at: Longs, text: bytes) -> NDArray[np.bool_]:
-        """Where exactly these bytes are."""
+        """Return a mask of the positions in `at` where exactly these bytes are."""
         inside = at + len(text) <= len(self.view)
         windows = sliding_window_view(self.bytes, len(text))[np.where(inside, at, 0)]
         same: NDArray[np.bool_] = inside & (windows == np.frombuffer(text, np.uint8)).all(axis=1)
         return same
 
-    def _is_torn(self, found: Records, row: int) -> bool:
+    def _is_torn(self, records: Records, row: int) -> bool:
         """The log's last record, with the end of its text missing: neither length nor checksum shows it."""
-        end = int(found.text_at[row] + found.text_bytes[row])
-        return bool(found.text_bytes[row]) and not self.bytes[end - 1 : end + record.BLANK_BYTES].any()
+        end = int(records.text_at[row] + records.text_bytes[row])
+        return bool(records.text_bytes[row]) and not self.bytes[end - 1 : end + record.BLANK_BYTES].any()
 
     def _chain(self, at: int) -> Longs:
         """Starts of records, by their lengths alone."""

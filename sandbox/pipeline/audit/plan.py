@@ -85,20 +85,20 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:
     """The first pieces of work."""
-    return [LogPiece(place, tuple(logs)) for place in places for logs in packed(place.logs, PIECE_BYTES)]
+    return [LogPiece(store, tuple(logs)) for store in places for logs in packed(store.logs, PIECE_BYTES)]
 
 
 def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Piece]:
     """The pieces that need the lost parts of the logs."""
     pieces: list[Piece] = []
-    for place in places:
+    for store in places:
         pieces += [
-            QueuePiece(place, tuple(files), lost[place.name])
-            for files in packed(_queue_files(place.root), QUEUE_PIECE_BYTES)
+            QueuePiece(store, tuple(files), lost[store.name])
+            for files in packed(_queue_files(store.root), QUEUE_PIECE_BYTES)
         ]
-        pieces += [IndexPiece(place, name, lost[place.name]) for name in _index_names(place.root)]
-        stretches = tuple(stretches_of(place))
-        pieces += [CoverPiece(place, tuple(logs), stretches) for logs in packed(logs_of(place, stretches), PIECE_BYTES)]
+        pieces += [IndexPiece(store, name, lost[store.name]) for name in _index_names(store.root)]
+        stretches = tuple(stretches_of(store))
+        pieces += [CoverPiece(store, tuple(logs), stretches) for logs in packed(logs_of(store, stretches), PIECE_BYTES)]
     return pieces
 
 

@@ -26,22 +26,22 @@ class QueueFile(NamedTuple):
     end: int
 
 
-def audit_queues(place: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
+def audit_queues(store: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
     """Audit of these files.  `lost`: missing parts of the log, by its audit."""
-    notes, log, into = Notes(), StoreLog(place.root, place.logs), dict[int, tuple[int, int]]()
+    notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         for file in files:
-            queue = QueueUnits(place.root, file.topic, file.queue_id, opened)
+            queue = QueueUnits(store.root, file.topic, file.queue_id, opened)
             start, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
             for begin in range(start, min(queue.end, end), UNITS_AT_ONCE):
                 stop = min(begin + UNITS_AT_ONCE, end)
-                _check(notes, place, log, queue, np.arange(begin, stop), lost, into)
-    return notes.part(place.name, into=into)
+                _check(notes, store, log, queue, np.arange(begin, stop), lost, into)
+    return notes.part(store.name, into=into)
 
 
 def _check(
     notes: Notes,
-    place: Place,
+    store: Place,
     log: StoreLog,
     queue: QueueUnits,
     offsets: Longs,
@@ -63,7 +63,7 @@ def _check(
         stretch = lost.stretch_of(physical)
         if stretch is not None:
             into[stretch] = into.get(stretch, (0, 0))[0] + 1, 0
-        elif place.open and (physical >= lost.log_end or physical < _log_start(place)):
+        elif store.open and (physical >= lost.log_end or physical < _log_start(store)):
             notes.counts["queue_units"] -= 1  # written, or deleted, since the audit began
         else:
             notes.add(
@@ -78,6 +78,6 @@ def _check(
             )
 
 
-def _log_start(place: Place) -> int:
+def _log_start(store: Place) -> int:
     """The current start of the log."""
-    return next((log.start for log in log_files(place.root)), 0)
+    return next((log.start for log in log_files(store.root)), 0)

@@ -33,15 +33,15 @@ class QueueUnits:
 
     def at(self, offsets: Longs) -> NDArray[Any]:
         """The units at these ascending offsets; zeros where the files have none."""
-        found = np.zeros(len(offsets), UNIT)
+        result = np.zeros(len(offsets), UNIT)
         cuts = np.flatnonzero(np.diff(offsets) > UNITS_AT_ONCE) + 1
         for part in np.split(np.arange(len(offsets)), cuts):
             if len(part):
                 low = int(offsets[part[0]])
                 units = self.stretch(low, int(offsets[part[-1]]) + 1)
                 inside = part[offsets[part] - low < len(units)]
-                found[inside] = units[offsets[inside] - low]
-        return found
+                result[inside] = units[offsets[inside] - low]
+        return result
 
     def stretch(self, start: int, stop: int) -> NDArray[Any]:
         """The units of `[start, stop)`, zeros where a file is missing between; fewer at the end of all files."""
@@ -52,7 +52,7 @@ class QueueUnits:
             data = self.run.read(start * UNIT_BYTES, (stop - start) * UNIT_BYTES) if file is not None else b""
             count = len(data) // UNIT_BYTES
             if count == 0:
-                following = [one.start // UNIT_BYTES for one in self.run.files if one.start // UNIT_BYTES > start]
+                following = [file.start // UNIT_BYTES for file in self.run.files if file.start // UNIT_BYTES > start]
                 count = min([*following, stop]) - start
                 pieces.append(np.zeros(count, UNIT))
             else:
@@ -65,9 +65,9 @@ class QueueUnits:
         return self.stretch(max(self.first, self.end - NEWEST), self.end)
 
     def leads_to(self, code: int, tags_code: int) -> bool:
-        """Whether it is an address in the queue's extension, of a unit with this tags code.
+        """Return whether `code` is an address in the queue's extension, of a unit with this tags code.
 
-        Or of one deleted with the first files, which RocketMQ allows.
+        Return True also for an address deleted with the first files, which RocketMQ allows.
         """
         if code > EXT_LIMIT or not self._ext.files:
             return False

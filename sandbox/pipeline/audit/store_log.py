@@ -73,11 +73,11 @@ class StoreLog:
             at: int | None = start - log.start if start > log.start and file.holds(start - log.start) else 0
             while at is not None:
                 begin, at = at, None
-                for found in file.records(begin):
-                    if isinstance(found, Records):
-                        yield file, found
-                    elif (broken := self._broken(log, found)) is not None:
-                        stopped = self._stopped(file, found.at, broken)
+                for item in file.records(begin):
+                    if isinstance(item, Records):
+                        yield file, item
+                    elif (broken := self._broken(log, item)) is not None:
+                        stopped = self._stopped(file, item.at, broken)
                         if stopped.resume is not None and log.start <= stopped.resume < log.end:
                             at = stopped.resume - log.start
                         yield stopped
@@ -93,12 +93,12 @@ class StoreLog:
             file = self.file(self.logs[number])
             if file is None:
                 continue
-            found, sound = file.columns(physical[rows] - self.logs[number].start)
-            sound &= (found.size == units["size"][rows]) & (found.queue_offset == offsets[rows])
-            sound &= (found.queue_id == queue_id) & (found.topic_bytes == len(name))
-            rows, found = rows[sound], found.part(sound)
+            records, sound = file.columns(physical[rows] - self.logs[number].start)
+            sound &= (records.size == units["size"][rows]) & (records.queue_offset == offsets[rows])
+            sound &= (records.queue_id == queue_id) & (records.topic_bytes == len(name))
+            rows, records = rows[sound], records.part(sound)
             if len(rows) and name:
-                home[rows] = file.same_text(found.topic_at, name)
+                home[rows] = file.same_text(records.topic_at, name)
         return home
 
     def _broken(self, log: Log, stop: Stop) -> Broken | None:
@@ -113,7 +113,7 @@ class StoreLog:
         later = places(self.root, EVERYTHING, log.start + at + 1, log.end).physical
         resume = next((int(physical) for physical in later if file.holds(int(physical) - log.start)), None)
         if resume is None:
-            resume = next((one.start for one in self.logs if one.start > log.start and self._begins(one)), None)
+            resume = next((other.start for other in self.logs if other.start > log.start and self._begins(other)), None)
         untouched = not file.bytes[at : at + 8].any()
         return Stopped(log.start + at, log.path, broken.why, resume, untouched)
 

@@ -66,24 +66,24 @@ class Texts:
 
     def texts_of(self, name: str) -> dict[int, str]:
         """The values of one property by row."""
-        found = self._values(name)
-        return {int(row): self._text(found, i) for i, row in enumerate(found.row.tolist())}
+        values = self._values(name)
+        return {int(row): self._text(values, i) for i, row in enumerate(values.row.tolist())}
 
     def _values(self, name: str) -> Values:
-        """Of every row that has one: the last that is not empty."""
-        wanted = name.encode() + _NAME_END
-        head = wanted[:8]
+        """Return the last non-empty value of the property, for each row that has one."""
+        prefix = name.encode() + _NAME_END
+        head = prefix[:8]
         shift = np.uint64(8 * (8 - len(head)))
         hit = (self._words >> shift) == np.uint64(int.from_bytes(head, "big"))
-        hit &= self._end - self._begin > len(wanted)
+        hit &= self._end - self._begin > len(prefix)
         chosen = np.flatnonzero(hit)
-        for i in range(len(head), len(wanted)):
-            chosen = chosen[self._bytes[self._begin[chosen] + i] == wanted[i]]
+        for i in range(len(head), len(prefix)):
+            chosen = chosen[self._bytes[self._begin[chosen] + i] == prefix[i]]
         begin, end = self._begin[chosen], self._end[chosen]
         row = np.searchsorted(self._text_begin, begin, "right") - 1
         last = np.ones(len(row), bool)
         last[:-1] = row[1:] != row[:-1]
-        return Values(row[last], begin[last] + len(wanted), end[last])
+        return Values(row[last], begin[last] + len(prefix), end[last])
 
     def _words_of(self, values: Values) -> Values:
         """Each value split at its blanks."""
@@ -104,16 +104,16 @@ class Texts:
         length = values.end - values.begin
         order = np.argsort(-length, kind="stable")
         begin, descending, hashes = values.begin[order], -length[order], start[order].astype(np.uint32)
-        seen = np.zeros(len(order), np.uint8)
+        union = np.zeros(len(order), np.uint8)
         for k in range(-int(descending[0]) if len(order) else 0):
             active = int(np.searchsorted(descending, -k, "left"))  # those longer than k
             units = self._bytes[begin[:active] + k]
-            seen[:active] |= units
+            union[:active] |= units
             hashes[:active] *= np.uint32(31)
             hashes[:active] += units
         result = np.empty(len(order), np.uint32)
         result[order] = hashes
-        for i in map(int, order[seen > 0x7F]):
+        for i in map(int, order[union > 0x7F]):
             result[i] = _hash_on(int(start[i]), self._text(values, i))
         return result.view(np.int32).astype(np.int64)
 

@@ -9,14 +9,14 @@ from sandbox.pipeline.audit.log_columns import LogFile, Records
 from sandbox.pipeline.sources.places import Longs
 
 
-def topics_in(file: LogFile, found: Records) -> tuple[list[str], Longs]:
+def topics_in(file: LogFile, records: Records) -> tuple[list[str], Longs]:
     """Different topics, and the index of each record's."""
     topics: list[str] = []
-    numbers = np.zeros(len(found), np.int64)
-    for length, count in sorted(Counter(found.topic_bytes.tolist()).items()):
-        rows = np.flatnonzero(found.topic_bytes == length) if count < len(found) else np.arange(len(found))
+    numbers = np.zeros(len(records), np.int64)
+    for length, count in sorted(Counter(records.topic_bytes.tolist()).items()):
+        rows = np.flatnonzero(records.topic_bytes == length) if count < len(records) else np.arange(len(records))
         windows = (
-            sliding_window_view(file.bytes, length)[found.topic_at[rows]]
+            sliding_window_view(file.bytes, length)[records.topic_at[rows]]
             if length
             else np.zeros((len(rows), 0), np.uint8)
         )

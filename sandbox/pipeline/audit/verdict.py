@@ -36,7 +36,7 @@ OF_UNITS = ("missing_unit", "wrong_unit", "orphan_unit", "two_records")
 
 
 class Verdict(NamedTuple):
-    """Of one store."""
+    """The verdict on one store."""
 
     store: str
     findings: list[Found]
@@ -45,12 +45,12 @@ class Verdict(NamedTuple):
     @property
     def sound(self) -> bool:
         """No error: warnings do not count, as in a verification."""
-        return not self.checked["omitted"] and not any(found.severity == ERROR for found in self.findings)
+        return not self.checked["omitted"] and not any(finding.severity == ERROR for finding in self.findings)
 
 
-def lost_of(place: Place, parts: Iterable[Part]) -> Lost:
+def lost_of(store: Place, parts: Iterable[Part]) -> Lost:
     """From the audit of the log files."""
-    parts = [part for part in parts if part.store == place.name]
+    parts = [part for part in parts if part.store == store.name]
     stops, torn = _ends(parts)
     log_end = max((part.counts.get("log_end", 0) for part in parts), default=0)
     stretches = [
@@ -58,27 +58,27 @@ def lost_of(place: Place, parts: Iterable[Part]) -> Lost:
         for stop in stops
         if stop.resume is not None or torn
     ]
-    if (beyond := _beyond(place, stops)) is not None:
+    if (beyond := _beyond(store, stops)) is not None:
         stretches.append((beyond, FOREVER))
     stretches += [
-        (before, after) for before, after in _gaps(place) if not any(start <= before < end for start, end in stretches)
+        (before, after) for before, after in _gaps(store) if not any(start <= before < end for start, end in stretches)
     ]
     named = frozenset(
-        (found.topic, found.queue_id, found.queue_offset)
+        (finding.topic, finding.queue_id, finding.queue_offset)
         for part in parts
-        for found in part.found
-        if found.kind in ("wrong_unit", "two_records")
-        and found.topic is not None
-        and found.queue_id is not None
-        and found.queue_offset is not None
+        for finding in part.found
+        if finding.kind in ("wrong_unit", "two_records")
+        and finding.topic is not None
+        and finding.queue_id is not None
+        and finding.queue_offset is not None
     )
     return Lost(tuple(sorted(stretches)), log_end, named)
 
 
-def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> Verdict:
+def verdict_of(store: Place, first: Iterable[Part], second: Iterable[Part]) -> Verdict:
     """`first`: of the log; `second`: of queues and index."""
-    first = [part for part in first if part.store == place.name]
-    second = [part for part in second if part.store == place.name]
+    first = [part for part in first if part.store == store.name]
+    second = [part for part in second if part.store == store.name]
     counts: Counter[str] = Counter()
     into: dict[int, tuple[int, int]] = {}
     for part in (*first, *second):
@@ -87,25 +87,27 @@ def verdict_of(place: Place, first: Iterable[Part], second: Iterable[Part]) -> V
         for begin, (units, entries) in part.into.items():
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
-    collected = [*_of_log(place, first, into), *(found for part in (*first, *second) for found in part.found)]
-    collected += _uncovered(place, second)
-    if not place.open and not any(found.kind in LOG_ENDS and found.file.startswith("commitlog") for found in collected):
-        collected += map(found_of, checkpoint_ahead(place.root, counts["newest_ms"]))
-    lacking = {found.file for found in collected if found.kind == "missing_unit"}
-    collected += [found for found in place.around if found.kind != "file_sizes" or found.file not in lacking]
-    findings = sorted(joined(collected), key=lambda found: (found.file, found.position))
+    collected = [*_of_log(store, first, into), *(finding for part in (*first, *second) for finding in part.found)]
+    collected += _uncovered(store, second)
+    if not store.open and not any(
+        finding.kind in LOG_ENDS and finding.file.startswith("commitlog") for finding in collected
+    ):
+        collected += map(found_of, checkpoint_ahead(store.root, counts["newest_ms"]))
+    lacking = {finding.file for finding in collected if finding.kind == "missing_unit"}
+    collected += [finding for finding in store.around if finding.kind != "file_sizes" or finding.file not in lacking]
+    findings = sorted(joined(collected), key=lambda finding: (finding.file, finding.position))
     counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
-    counts["log_start"] = StoreLog(place.root, place.logs).start
-    return Verdict(place.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
+    counts["log_start"] = StoreLog(store.root, store.logs).start
+    return Verdict(store.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
 
 
-def _uncovered(place: Place, parts: Iterable[Part]) -> Iterator[Found]:
+def _uncovered(store: Place, parts: Iterable[Part]) -> Iterator[Found]:
     """A finding for each stretch of the log with keys and without an index file."""
     keys: dict[int, Keys] = {}
     for part in parts:
         for begin, some in part.uncovered.items():
             keys[begin] = keys.get(begin, NO_KEYS) + some
-    for stretch in stretches_of(place) if keys else ():
+    for stretch in stretches_of(store) if keys else ():
         if stretch.begin in keys:
             yield found_of(stretch.finding(keys[stretch.begin]))._replace(items=keys[stretch.begin].number)
 
@@ -113,12 +115,12 @@ def _uncovered(place: Place, parts: Iterable[Part]) -> Iterator[Found]:
 def joined(findings: Iterable[Found]) -> list[Found]:
     """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all missing ones."""
     runs: list[Found] = []
-    for found in sorted(findings, key=_by_queue):
+    for finding in sorted(findings, key=_by_queue):
         last = runs[-1] if runs else None
-        if last is not None and _goes_on(last, found):
-            runs[-1] = last._replace(items=last.items + found.items)
+        if last is not None and _goes_on(last, finding):
+            runs[-1] = last._replace(items=last.items + finding.items)
         else:
-            runs.append(found)
+            runs.append(finding)
     return [
         run
         if run.items == 1 or run.queue_offset is None
@@ -134,12 +136,12 @@ def joined(findings: Iterable[Found]) -> list[Found]:
     ]
 
 
-def _goes_on(last: Found, found: Found) -> bool:
-    """Whether it is of the unit after those of the last one."""
-    if found.kind not in OF_UNITS or found.queue_offset is None or last.queue_offset is None:
+def _goes_on(last: Found, finding: Found) -> bool:
+    """Return whether `finding` concerns the unit that follows those of `last`."""
+    if finding.kind not in OF_UNITS or finding.queue_offset is None or last.queue_offset is None:
         return False
-    same = found.kind == "missing_unit" or found.file == last.file
-    return same and (found.kind, found.topic, found.queue_id, found.queue_offset) == (
+    same = finding.kind == "missing_unit" or finding.file == last.file
+    return same and (finding.kind, finding.topic, finding.queue_id, finding.queue_offset) == (
         last.kind,
         last.topic,
         last.queue_id,
@@ -147,40 +149,40 @@ def _goes_on(last: Found, found: Found) -> bool:
     )
 
 
-def _by_queue(found: Found) -> tuple[str, str, int, int]:
-    return found.kind, found.topic or "", found.queue_id or 0, found.queue_offset or 0
+def _by_queue(finding: Found) -> tuple[str, str, int, int]:
+    return finding.kind, finding.topic or "", finding.queue_id or 0, finding.queue_offset or 0
 
 
-def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]]) -> list[Found]:
+def _of_log(store: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]]) -> list[Found]:
     stops, torn = _ends(parts)
-    log = StoreLog(place.root, place.logs)
+    log = StoreLog(store.root, store.logs)
     findings: list[Found] = []
-    beyond = _beyond(place, stops)
-    short = {one.start: one for one in place.logs if one.end - one.start < log.file_bytes}
+    beyond = _beyond(store, stops)
+    short = {segment.start: segment for segment in store.logs if segment.end - segment.start < log.file_bytes}
     for stop in stops:
         file = log.log_before(stop.position)
         start = file.start if file is not None else stop.position
         cut = short.pop(start, None) if stop.resume is not None or torn else None
-        said = stop_of_log(
+        ending = stop_of_log(
             stop.why,
             None if stop.resume is None else stop.resume - stop.position,
             pointed_at=torn,
-            untouched=stop.untouched or place.open,
+            untouched=stop.untouched or store.open,
         )
-        if said is None:
+        if ending is None:
             continue
-        kind, text = said
+        kind, text = ending
         text += _leading(into, stop.position)
         text += f"; the file has {cut.end - cut.start} bytes instead of {log.file_bytes}" if cut is not None else ""
         findings.append(Found(kind, f"commitlog/{start:020}", stop.position - start, text))
-    for before, after in _gaps(place):
+    for before, after in _gaps(store):
         if not any(stop.position <= before < (stop.resume or 0) for stop in stops):
             findings.append(
                 Found("gap", f"commitlog/{before:020}", 0, f"the next file begins at {after}{_leading(into, before)}")
             )
     findings += [
         Found("torn_tail", f"commitlog/{stop.position:020}", 0, torn_tail_text(stop.why))
-        for stop in _rubbish_behind(place, parts)
+        for stop in _rubbish_behind(store, parts)
     ]
     if beyond is not None and (leading := _leading(into, beyond)):
         findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
@@ -188,10 +190,10 @@ def _of_log(place: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
         Found(
             "file_sizes",
             f"commitlog/{start:020}",
-            one.end - one.start,
-            file_sizes_text(one.end - one.start, is_last=one is place.logs[-1]),
+            segment.end - segment.start,
+            file_sizes_text(segment.end - segment.start, is_last=segment is store.logs[-1]),
         )
-        for start, one in sorted(short.items())
+        for start, segment in sorted(short.items())
     ]
     return findings
 
@@ -201,17 +203,17 @@ def _leading(into: dict[int, tuple[int, int]], begin: int) -> str:
     return f"; {units} queue units and {entries} index entries lead there" if units or entries else ""
 
 
-def _beyond(place: Place, stops: Sequence[Stopped]) -> int | None:
+def _beyond(store: Place, stops: Sequence[Stopped]) -> int | None:
     """End of the log without a stop: it has no files at all, or its last one is full in a closed store."""
-    if not place.logs:
+    if not store.logs:
         return 0
-    return None if place.open or (stops and stops[-1].resume is None) else place.logs[-1].end
+    return None if store.open or (stops and stops[-1].resume is None) else store.logs[-1].end
 
 
 def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
     """Stops not explained by one before, ascending; and whether queues point beyond the last."""
     kept: list[Stopped] = []
-    for stop in sorted((stop for part in parts for stop in part.stops), key=lambda one: one.position):
+    for stop in sorted((stop for part in parts for stop in part.stops), key=lambda stop: stop.position):
         if not kept or (kept[-1].resume is not None and stop.position >= kept[-1].resume):
             kept.append(stop)
     if not kept or kept[-1].resume is not None:
@@ -219,12 +221,12 @@ def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
     return kept, any(part.pointed_at for part in parts if kept[-1] in part.stops)
 
 
-def _rubbish_behind(place: Place, parts: Sequence[Part]) -> list[Stopped]:
+def _rubbish_behind(store: Place, parts: Sequence[Part]) -> list[Stopped]:
     """Files after the end of a closed store's log that are not empty."""
     stops, _ = _ends(parts)
-    if place.open or not stops or stops[-1].resume is not None:
+    if store.open or not stops or stops[-1].resume is not None:
         return []
-    starts = {log.start for log in place.logs}
+    starts = {log.start for log in store.logs}
     return [
         stop
         for part in parts
@@ -233,11 +235,11 @@ def _rubbish_behind(place: Place, parts: Sequence[Part]) -> list[Stopped]:
     ]
 
 
-def _gaps(place: Place) -> list[tuple[int, int]]:
-    """Where a file is missing between two."""
-    size = StoreLog(place.root, place.logs).file_bytes
+def _gaps(store: Place) -> list[tuple[int, int]]:
+    """Return the byte ranges between two log files where a file is missing."""
+    size = StoreLog(store.root, store.logs).file_bytes
     return [
-        (one.start + size, following.start)
-        for one, following in zip(place.logs, place.logs[1:], strict=False)
-        if following.start > one.start + size
+        (segment.start + size, following.start)
+        for segment, following in zip(store.logs, store.logs[1:], strict=False)
+        if following.start > segment.start + size
     ]

@@ -13,6 +13,6 @@ def audit(
     """`index_slots`: of index files whose size cannot be recognised by their content."""
     places = places_of(stores, delay_levels_ms, index_slots)
     first = [piece.run() for piece in log_pieces(places)]
-    lost = {place.name: lost_of(place, first) for place in places}
+    lost = {store.name: lost_of(store, first) for store in places}
     second = [piece.run() for piece in derived_pieces(places, lost)]
-    return [verdict_of(place, first, second) for place in places]
+    return [verdict_of(store, first, second) for store in places]

@@ -33,18 +33,22 @@ def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "Dat
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    said = entries.where("event = 'QueuesAssigned'").select(
+    assignments = entries.where("event = 'QueuesAssigned'").select(
         "sandbox", "group", "client_id", "topic", "seq", "at_ms", "queues"
     )
     nothing = f.array().cast("array<string>").alias("queues")
     gone = (
         states.where(f.col("state").isin(*GONE))
         .select("sandbox", "group", "client_id", "seq", "at_ms")
-        .join(said.select("sandbox", "group", "client_id", "topic").distinct(), ["sandbox", "group", "client_id"])
+        .join(
+            assignments.select("sandbox", "group", "client_id", "topic").distinct(), ["sandbox", "group", "client_id"]
+        )
         .select("sandbox", "group", "client_id", "topic", "seq", "at_ms", nothing)
     )
     of_member = Window.partitionBy("sandbox", "group", "client_id", "topic").orderBy("seq")
-    spans = said.union(gone).withColumn("_next", f.lead("at_ms").over(of_member)).join(f.broadcast(ends), "sandbox")
+    spans = (
+        assignments.union(gone).withColumn("_next", f.lead("at_ms").over(of_member)).join(f.broadcast(ends), "sandbox")
+    )
     return spans.select(
         "sandbox",
         "group",
@@ -75,7 +79,7 @@ def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
         .agg(f.sum("_edge.step").alias("_step"))
     )
     in_time = Window.partitionBy(*keys).orderBy("from_ms")
-    found = edges.select(
+    counted = edges.select(
         *keys,
         "from_ms",
         f.lead("from_ms").over(in_time).alias("to_ms"),
@@ -84,7 +88,7 @@ def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
     # neighbours with the same number are one interval: the queue changed hands in that moment
     changed = f.coalesce(f.lag("open").over(in_time) != f.col("open"), f.lit(True)).cast("int")
     numbered = (
-        found.where("to_ms is not null")
+        counted.where("to_ms is not null")
         .withColumn("_changed", changed)
         .withColumn("_stretch", f.sum("_changed").over(in_time))
     )

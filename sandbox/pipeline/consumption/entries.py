@@ -32,15 +32,15 @@ def kept(table: "DataFrame", *, now: bool = True) -> "DataFrame":
     return session.read.parquet(path)
 
 
-def entries_of(given: "Given", *events: str, columns: Sequence[str] = ()) -> "DataFrame":
+def entries_of(job_input: "Given", *events: str, columns: Sequence[str] = ()) -> "DataFrame":
     """sandbox, seq, at_ms, event and the fields of these events (or of those only `columns`); no rows without a
     journal.
     """
-    journals = given.source.journals
+    journals = job_input.source.journals
     if not journals:
-        return given.session.createDataFrame([], ddl_of(schema_of(events, columns)))
-    ends = {sandbox: seq + 1 for sandbox, seq in given.true_to.items()}
-    reader = given.session.read.format("rocketmq-journal").options(
+        return job_input.session.createDataFrame([], ddl_of(schema_of(events, columns)))
+    ends = {sandbox: seq + 1 for sandbox, seq in job_input.true_to.items()}
+    reader = job_input.session.read.format("rocketmq-journal").options(
         events=",".join(events),
         endingOffsets=json.dumps(ends),
         journals=orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),

@@ -135,7 +135,7 @@ FROM (SELECT sandbox, group, topic, min(since_ms) AS since_ms, max(from_ms) AS f
 
 
 def facts(heard: "DataFrame", source: Source) -> "DataFrame":
-    """What is known of each group and queue: sandbox, group, topic, broker, queue_id (null for some rows of groups),
+    """Return one row for each group and queue: sandbox, group, topic, broker, queue_id (null for some rows of groups),
 
     - `committed`: the journal's last commit; from the broker's file, where the valve was closed since
     - `begins`: the lowest start offset of the group's members
@@ -160,7 +160,7 @@ def groups(known: "DataFrame") -> "DataFrame":
 
 
 def _stored_offsets(source: Source) -> list[tuple[object, ...]]:
-    """Of each broker's consumerOffset.json, as last written."""
+    """Return the offsets in each broker's consumerOffset.json, as last written."""
     rows: list[tuple[object, ...]] = []
     for name, (sandbox, broker) in names_of(source).items():
         with StoreReader(source.stores[name]) as store:

@@ -87,14 +87,14 @@ def names_of(source: Source) -> dict[str, tuple[str, str]]:
     A store alone is a sandbox and a broker of its own; with one journal, a broker of that sandbox.
     """
     alone = next(iter(source.journals)) if len(source.journals) == 1 else None
-    found = {}
+    names = {}
     for name in source.stores:
         sandbox, slash, node = name.rpartition("/")
         if slash or alone is not None:
-            found[name] = sandbox or str(alone), _broker_of(node)
+            names[name] = sandbox or str(alone), _broker_of(node)
         else:
-            found[name] = name, name
-    return found
+            names[name] = name, name
+    return names
 
 
 def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str, Path]) -> "DataFrame":
@@ -114,7 +114,7 @@ def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str
         ],
     )
     rows = gathered(messages(session, source.stores, sealed, COLUMNS, named=True))
-    found = session.sql(
+    stored = session.sql(
         _STORED,
         {
             "unique_key": UNIQ_KEY,
@@ -129,7 +129,7 @@ def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str
         rows=rows,
         names=names,
     )
-    return found.dropDuplicates(list(PLACE)) if len(set(named.values())) < len(named) else found
+    return stored.dropDuplicates(list(PLACE)) if len(set(named.values())) < len(named) else stored
 
 
 def end_of(root: Path) -> int:

@@ -1,4 +1,4 @@
-"""What a class found hard: time, wrong predictions, wrong observations, hints and dead ends, by lab and step.
+"""Difficulties of a class: time, wrong predictions, wrong observations, hints and dead ends, by lab and step.
 
     steps         lab, step, met, median_ms, p90_ms, hints, hinted, predicted, wrong: how many attempts met the step,
                   how long the sandbox was awake meanwhile, hints, attempts with hints, predictions given and wrong
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
-    if not given.source.journals:
+    if not job_input.source.journals:
         raise WrongOption("Labs are done in sandboxes, and a store has none: name a course with --course.")
     pieces = [
-        Piece(sandbox, directory, given.true_to[sandbox])
-        for sandbox, directory in sorted(given.source.journals.items())
-        if sandbox in given.true_to
+        Piece(sandbox, directory, job_input.true_to[sandbox])
+        for sandbox, directory in sorted(job_input.source.journals.items())
+        if sandbox in job_input.true_to
     ]
-    tables = tables_of(given.session, Rows.joined(spread(given.session, pieces, graded)))
+    tables = tables_of(job_input.session, Rows.joined(spread(job_input.session, pieces, graded)))
     wrong = f.col("accurate") == f.lit(False)
     steps = (
         tables["steps"]

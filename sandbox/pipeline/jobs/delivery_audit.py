@@ -36,10 +36,10 @@ EVENTS = dict.fromkeys((*deliveries.EVENTS, *progress.EVENTS))
 COLUMNS = dict.fromkeys((*deliveries.COLUMNS, *progress.COLUMNS))
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
-    if not given.source.stores:
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
+    if not job_input.source.stores:
         raise WrongOption("The audit needs stores: name a sandbox that has a broker, or a store with --store.")
-    evidence = evidence_of(given)
+    evidence = evidence_of(job_input)
     messages = kept(messages_of(evidence), now=False)
     return {
         "messages": messages,
@@ -49,14 +49,16 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     }
 
 
-def evidence_of(given: Given) -> Evidence:
+def evidence_of(job_input: Given) -> Evidence:
     """All facts, read once and kept during the run."""
-    seal_ahead(given)
-    stored = stored_messages(given.session, given.source, given.sealed)  # first: the journals are read up to here only
-    heard = kept(entries_of(given, *EVENTS, columns=tuple(COLUMNS)))
+    seal_ahead(job_input)
+    stored = stored_messages(
+        job_input.session, job_input.source, job_input.sealed
+    )  # first: the journals are read up to here only
+    heard = kept(entries_of(job_input, *EVENTS, columns=tuple(COLUMNS)))
     stored = kept(stored)
     made = kept(copies(stored), now=False)
-    facts = kept(progress.facts(heard, given.source), now=False)
+    facts = kept(progress.facts(heard, job_input.source), now=False)
     calls = kept(with_origin(deliveries.deliveries(heard, facts), made), now=False)
     return Evidence(stored=stored, copies=made, calls=calls, facts=facts, groups=progress.groups(facts))
 

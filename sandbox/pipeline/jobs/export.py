@@ -28,31 +28,31 @@ SINGLE = ("queueOffset", "physicalOffset", "keys", "tagsCode", "bornTimestamp", 
 PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a directory
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
-    if not given.source.stores:
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
+    if not job_input.source.stores:
         raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
-    kind = given.options.get("format") or FORMATS[0]
+    kind = job_input.options.get("format") or FORMATS[0]
     for name, kinds in OF_PARQUET.items():
-        if given.options.get(name) and kind not in kinds:
+        if job_input.options.get(name) and kind not in kinds:
             raise WrongOption(f"{name} is of Parquet files: say --format {' or '.join(kinds)}.")
     if kind == ICEBERG:
         check()
-    bodies, partition_by = bodies_of(given.options), listed(given.options, "partition_by")
-    roots = {name: str(root) for name, root in given.source.stores.items()}
-    asked = {name: value for name in OF_SOURCE if (value := given.options.get(name))}
-    old = before(given.session, given.out, roots, kind) if given.options.get("append") == "true" else None
+    bodies, partition_by = bodies_of(job_input.options), listed(job_input.options, "partition_by")
+    roots = {name: str(root) for name, root in job_input.source.stores.items()}
+    asked = {name: value for name in OF_SOURCE if (value := job_input.options.get(name))}
+    old = before(job_input.session, job_input.out, roots, kind) if job_input.options.get("append") == "true" else None
     if old is not None:
-        asked["startingOffsets"] = goes_on(old.rows, roots, given.options)
+        asked["startingOffsets"] = goes_on(old.rows, roots, job_input.options)
         if bodies is not None and bodies.kind == "json" and bodies.schema is None:
             bodies = bodies._replace(schema=fields_in(old.rows.schema))
-    rows = messages(given.session, given.source.stores, given.sealed, options=asked, named=len(roots) > 1)
+    rows = messages(job_input.session, job_input.source.stores, job_input.sealed, options=asked, named=len(roots) > 1)
     rows = with_bodies(rows, bodies)
     _check_directories(partition_by, rows.schema)
     if old is not None:
-        check_columns(given.out, old.rows.schema, rows.schema)
+        check_columns(job_input.out, old.rows.schema, rows.schema)
         if partition_by != list(old.table.partitions or ()):
             raise OtherResult(
-                f"{given.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
+                f"{job_input.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
                 "say so with partition_by, or name another --out."
             )
     return {"messages": rows}

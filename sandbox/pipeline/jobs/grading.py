@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
-    if not given.source.journals:
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
+    if not job_input.source.journals:
         raise WrongOption("Labs are graded from journals, and a store has none: name a sandbox with --sandbox.")
     pieces = [
-        Piece(sandbox, directory, given.true_to[sandbox])
-        for sandbox, directory in sorted(given.source.journals.items())
-        if sandbox in given.true_to
+        Piece(sandbox, directory, job_input.true_to[sandbox])
+        for sandbox, directory in sorted(job_input.source.journals.items())
+        if sandbox in job_input.true_to
     ]
-    return tables_of(given.session, Rows.joined(spread(given.session, pieces, graded)))
+    return tables_of(job_input.session, Rows.joined(spread(job_input.session, pieces, graded)))
 
 
 GRADING = Job("grading", "What is every attempt at a lab worth, and was it graded so?", run)

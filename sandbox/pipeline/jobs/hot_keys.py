@@ -22,18 +22,20 @@ SKETCH_ITEMS = 10_000  # counters a topic; Spark's own default
 TOPIC = ("sandbox", "topic")
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
-    if not given.source.stores:
+    if not job_input.source.stores:
         raise WrongOption("There is no store to count in: no broker of this sandbox has stored anything yet.")
-    top = _top(given.options.get("top"))
-    in_queues = _read(given, "topic,queueId").withColumn(
+    top = _top(job_input.options.get("top"))
+    in_queues = _read(job_input, "topic,queueId").withColumn(
         "queue", f.concat_ws(":", f.element_at(f.split(STORE, "/"), -1), "queueId")
     )
     queues = in_queues.groupBy(*TOPIC, "queue").agg(f.count(f.lit(1)).alias("messages"))
     totals = in_queues.groupBy(*TOPIC).agg(f.count(f.lit(1)).alias("_all"))
-    words = _read(given, "topic,keys").select(*TOPIC, f.explode(f.array_distinct(f.split("keys", " "))).alias("key"))
+    words = _read(job_input, "topic,keys").select(
+        *TOPIC, f.explode(f.array_distinct(f.split("keys", " "))).alias("key")
+    )
     words = words.where(f.col("key") != "")
     keys = words.groupBy(*TOPIC, "key").agg(f.count(f.lit(1)).alias("messages"))
     sketched = words.groupBy(*TOPIC).agg(f.expr(f"approx_top_k(key, {top}, {SKETCH_ITEMS})").alias("_items"))
@@ -66,15 +68,15 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     }
 
 
-def _read(given: Given, columns: str) -> "DataFrame":
+def _read(job_input: Given, columns: str) -> "DataFrame":
     """Messages of all stores with a column `sandbox`."""
     from pyspark.sql import functions as f
 
-    topic = given.options.get("topic")
+    topic = job_input.options.get("topic")
     rows = messages(
-        given.session,
-        given.source.stores,
-        given.sealed,
+        job_input.session,
+        job_input.source.stores,
+        job_input.sealed,
         columns.split(","),
         {"topic": topic} if topic else {},
         named=True,

@@ -37,16 +37,16 @@ class ImportStopped(SandboxError):
     """Some rows may be in the topic and others not; the sentence says how to continue."""
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
     from sandbox.pipeline.sinks.rocketmq import target_of
 
-    options = given.options
+    options = job_input.options
     kind, path = one_of(options, "format", FORMATS), _path(options.get("path"))
     names = {field: options.get(field) or field for field in FIELDS}
-    table = _read(given, kind, path, names)
+    table = _read(job_input, kind, path, names)
     if names["body"] not in table.columns:
         raise WrongOption(
             f"{path} has no column {names['body']}, which would be the body. Columns are: "
@@ -55,25 +55,25 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
     rows = _rows(table, kind, names, one_of(options, "body_as", BODIES))
     topic = options.get("topic")
     kept = [name for name in (*FIELDS, *(() if topic else ("topic",))) if name in rows.columns]
-    sink = {"names": options.get("names", ""), "run": options.get("run") or given.run}
+    sink = {"names": options.get("names", ""), "run": options.get("run") or job_input.run}
     sink |= {"topic": topic} if topic else {}
     target_of(sink, rows.select(*kept).schema, overwrite=False)
     for row in rows.where("_why is not null").select("_file").limit(1).collect():
         raise WrongOption(_first_bad(kind, _local(row["_file"]), names, one_of(options, "body_as", BODIES)))
-    seen = Observation()
+    observation = Observation()
     try:
-        rows.select(*kept).observe(seen, f.count(f.lit(1)).alias("rows")).write.format("rocketmq").options(**sink).mode(
-            "append"
-        ).save()
-    except Exception as why:
+        rows.select(*kept).observe(observation, f.count(f.lit(1)).alias("rows")).write.format("rocketmq").options(
+            **sink
+        ).mode("append").save()
+    except Exception as error:
         from sandbox.pipeline.sentences import sentence_of
 
         raise ImportStopped(
-            f"{sentence_of(why)} Some rows may have been sent before; with --option run={sink['run']} "
+            f"{sentence_of(error)} Some rows may have been sent before; with --option run={sink['run']} "
             "the same import sends the others only."
-        ) from why
-    sent = [(str(path), topic, sink["run"], int(seen.get["rows"]))]
-    return {"sent": given.session.createDataFrame(sent, SENT)}
+        ) from error
+    sent = [(str(path), topic, sink["run"], int(observation.get["rows"]))]
+    return {"sent": job_input.session.createDataFrame(sent, SENT)}
 
 
 def _path(text: str | None) -> Path:
@@ -85,16 +85,16 @@ def _path(text: str | None) -> Path:
     return path
 
 
-def _read(given: Given, kind: str, path: Path, names: Mapping[str, str]) -> "DataFrame":
-    """With a column `BAD` for text formats."""
-    reader = given.session.read.option("columnNameOfCorruptRecord", BAD)
+def _read(job_input: Given, kind: str, path: Path, names: Mapping[str, str]) -> "DataFrame":
+    """Read a file of this kind; tables of text formats get a column `BAD`."""
+    reader = job_input.session.read.option("columnNameOfCorruptRecord", BAD)
     if kind == "parquet":
-        return given.session.read.parquet(str(path))
+        return job_input.session.read.parquet(str(path))
     if kind == "ndjson":
         fields = [f"`{names[field]}` {PAIRS if field == 'properties' else 'STRING'}" for field in FIELDS]
         return reader.schema(", ".join([*fields, "topic STRING", f"{BAD} STRING"])).json(str(path))
     options = {"header": "true", "escape": '"', "multiLine": "true", "columnPruning": "false"}
-    columns = given.session.read.options(**options).csv(str(path)).columns
+    columns = job_input.session.read.options(**options).csv(str(path)).columns
     texts = ", ".join(f"`{name}` STRING" for name in (*columns, BAD))
     return reader.options(**options).schema(texts).csv(str(path))
 
@@ -122,8 +122,8 @@ def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str)
     if BAD in table.columns:
         wrong.insert(0, f.when(f.col(BAD).isNotNull(), f.lit("row")))
     if "properties" in made and types[names["properties"]] == "string":
-        there = f.col(f"`{names['properties']}`").isNotNull()
-        wrong.append(f.when(there & made["properties"].isNull(), f.lit("properties")))
+        has_properties = f.col(f"`{names['properties']}`").isNotNull()
+        wrong.append(f.when(has_properties & made["properties"].isNull(), f.lit("properties")))
     topic = {"topic": f.col("topic")} if "topic" in table.columns else {}
     return table.select(
         *(column.alias(name) for name, column in {**made, **topic}.items()),
@@ -141,8 +141,8 @@ def _local(address: str) -> Path:
 def _first_bad(kind: str, path: Path, names: Mapping[str, str], body_as: str) -> str:
     """The first invalid row: Spark knows the file, the row number is counted here."""
     whys = ((number, _why(row, kind, names, body_as)) for number, row in enumerate(_plain_rows(kind, path), 1))
-    found = next((f"Row {number} of {path}: {why}" for number, why in whys if why is not None), None)
-    return f"{found or f'A row of {path} cannot be read'}. Nothing was sent."
+    problem = next((f"Row {number} of {path}: {reason}" for number, reason in whys if reason is not None), None)
+    return f"{problem or f'A row of {path} cannot be read'}. Nothing was sent."
 
 
 def _plain_rows(kind: str, path: Path) -> Iterator[Any]:

@@ -31,15 +31,15 @@ EVERY_S = 1.0
 LOOK_EVERY_S = 1
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
-    if not given.source.journals:
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
+    if not job_input.source.journals:
         raise WrongOption("Lag is told by journals, and a store has none: name a sandbox with --sandbox.")
-    follows = one_of(given.options, "follow", ("false", "true")) == "true"
-    checkpoint = given.out / "checkpoint"
-    result_store.begin_again_if_torn(given.out, checkpoint)
-    journals = {name: str(path) for name, path in given.source.journals.items()}
+    follows = one_of(job_input.options, "follow", ("false", "true")) == "true"
+    checkpoint = job_input.out / "checkpoint"
+    result_store.begin_again_if_torn(job_input.out, checkpoint)
+    journals = {name: str(path) for name, path in job_input.source.journals.items()}
     entries = (
-        given.session.readStream.format("rocketmq-journal")
+        job_input.session.readStream.format("rocketmq-journal")
         .options(
             journals=orjson.dumps(journals).decode(),
             linesOf=",".join(sorted(WANTED)),
@@ -49,27 +49,27 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         .load()
     )
     taken = carried(
-        given.session,
+        job_input.session,
         take,
         {
-            "out": str(given.out),
+            "out": str(job_input.out),
             "checkpoint": str(checkpoint),
-            "run": given.run,
+            "run": job_input.run,
             "source": {"stores": {}, "journals": journals},
         },
     )
     writer = entries.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(taken)
     writer = writer.trigger(processingTime=f"{EVERY_S} seconds") if follows else writer.trigger(availableNow=True)
-    _stay(writer, given)
-    result_store.look_again(given.out, given.run)
+    _stay(writer, job_input)
+    result_store.look_again(job_input.out, job_input.run)
     return {}
 
 
-def _stay(writer: "DataStreamWriter", given: Given) -> None:
+def _stay(writer: "DataStreamWriter", job_input: Given) -> None:
     """Wait until all is read, or it is to end.  Raises the stream's error."""
     query = writer.start()
     while not query.awaitTermination(LOOK_EVERY_S):
-        if given.is_to_end():
+        if job_input.is_to_end():
             query.stop()
             return
 

@@ -24,14 +24,16 @@ COLUMNS = ("group", "topic", "broker", "queue_id", "offsets", "started_ms", "off
 BY_MEMBERS = ("timer", "pull", "release", "shutdown")  # of OffsetCommitted
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
-    if not given.source.stores:
+    if not job_input.source.stores:
         raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
-    seal_ahead(given)
-    stored = stored_messages(given.session, given.source, given.sealed)  # first: the journals are read up to here only
-    heard = kept(entries_of(given, "MessagesConsumed", "OffsetCommitted", columns=COLUMNS))
+    seal_ahead(job_input)
+    stored = stored_messages(
+        job_input.session, job_input.source, job_input.sealed
+    )  # first: the journals are read up to here only
+    heard = kept(entries_of(job_input, "MessagesConsumed", "OffsetCommitted", columns=COLUMNS))
     messages = kept(stored.where("is_original").select(*PLACE, "born_ms", "store_ms"))
     moments = committed_first(messages.join(delivered_first(heard), list(PLACE)), heard)
     later = {
@@ -84,7 +86,7 @@ def delivered_first(heard: "DataFrame") -> "DataFrame":
 
 
 def committed_first(messages: "DataFrame", heard: "DataFrame") -> "DataFrame":
-    """With `committed_ms`: the earliest commit beyond each message; null where none came after its delivery.
+    """Add `committed_ms`: the earliest commit beyond each message; null if none came after its delivery.
 
     One sweep from the end of each queue: a commit of offset n covers everything below n.
     """

@@ -42,12 +42,12 @@ HEARD = (
 COLUMNS = ("group", "topic", "broker", "queue_id", "client_id", "queues", "model", "state", "reason")
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
-    if not given.source.journals:
+    if not job_input.source.journals:
         raise WrongOption("The history of rebalances is in the journal: name a sandbox.")
-    heard = kept(entries_of(given, *HEARD, columns=COLUMNS))
+    heard = kept(entries_of(job_input, *HEARD, columns=COLUMNS))
     states = heard.where("event = 'MemberStateChanged'")
     broadcasting = kept(
         heard.where("event = 'MemberJoined' and model = 'BROADCASTING'").select("sandbox", "group").distinct()
@@ -87,7 +87,7 @@ def moves(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
     )
     of_queue = Window.partitionBy("sandbox", "group", "topic", "broker", "queue_id").orderBy("hold")
     before = f.lag(f.struct("client_id", "_over", "_why")).over(of_queue)
-    why = (
+    reason = (
         f.when(f.col("_before").isNull(), "first")
         .when(f.col("_before._over") < f.col("hold"), f.col("_before._why"))
         .otherwise("overlap")
@@ -101,7 +101,7 @@ def moves(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
         f.col("client_id").alias("to_member"),
         "at_ms",
         f.col("hold").alias("seq"),
-        why.alias("why"),
+        reason.alias("why"),
     )
 
 
@@ -119,25 +119,25 @@ def external_groups(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
 def disagreements(held: "DataFrame", alive: "DataFrame", unheard: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as f
 
-    place = ["sandbox", "group", "topic", "queue_key"]
-    found = segments(held, place).where("open != 1")
-    who = held.select(*place, f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to"), "client_id")
+    queue_columns = ["sandbox", "group", "topic", "queue_key"]
+    periods = segments(held, queue_columns).where("open != 1")
+    holders = held.select(*queue_columns, f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to"), "client_id")
     several = (
-        found.where("open > 1")
-        .join(who, place)
+        periods.where("open > 1")
+        .join(holders, queue_columns)
         .where("_from < to_ms and _to > from_ms")
-        .groupBy(*place, "from_ms", "to_ms")
+        .groupBy(*queue_columns, "from_ms", "to_ms")
         .agg(f.array_sort(f.collect_set("client_id")).alias("members"))
     )
     lived = alive.select("sandbox", "group", f.col("from_ms").alias("_from"), f.col("to_ms").alias("_to"))
-    alone = found.where("open = 0").join(unheard, ["sandbox", "group"], "left_anti")
+    alone = periods.where("open = 0").join(unheard, ["sandbox", "group"], "left_anti")
     no_owner = (
         alone.join(lived, ["sandbox", "group"])
         .where("_from < to_ms and _to > from_ms")
-        .groupBy(*place, "from_ms", "to_ms")
+        .groupBy(*queue_columns, "from_ms", "to_ms")
         .agg(f.min("_from").alias("_first"), f.max("_to").alias("_last"))
         .select(
-            *place,
+            *queue_columns,
             f.greatest("from_ms", "_first").alias("from_ms"),
             f.least("to_ms", "_last").alias("to_ms"),
             f.array().cast("array<string>").alias("members"),

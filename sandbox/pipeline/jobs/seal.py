@@ -26,28 +26,28 @@ ICEBERG_ROWS = "store STRING, catalog STRING, rows BIGINT, files BIGINT, snapsho
 FORMATS = ("parquet", ICEBERG)
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
-    is_tabled = one_of(given.options, "format", FORMATS) == ICEBERG
-    if not given.source.stores:
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
+    is_tabled = one_of(job_input.options, "format", FORMATS) == ICEBERG
+    if not job_input.source.stores:
         raise WrongOption("There is no store to seal: name one with --store, or a sandbox that has stored something.")
-    if missing := sorted(set(given.source.stores) - set(given.sealed)):
+    if missing := sorted(set(job_input.source.stores) - set(job_input.sealed)):
         raise WrongOption(f"It is not said where the sealed files of {missing[0]} go: name a directory with --sealed.")
     if is_tabled:
         check()
-    stores = {name: store_at(path) for name, path in given.source.stores.items()}
+    stores = {name: store_at(path) for name, path in job_input.source.stores.items()}
     sealed = [
-        (one.store, f"{one.log_start:020}", one.rows, one.file_bytes, one.state, one.why)
-        for one in seal_stores(given.session, stores, given.sealed, tabled=is_tabled)
+        (outcome.store, f"{outcome.log_start:020}", outcome.rows, outcome.file_bytes, outcome.state, outcome.why)
+        for outcome in seal_stores(job_input.session, stores, job_input.sealed, tabled=is_tabled)
     ]
     kept = [
-        (name, str(one.catalog), one.rows, one.files, one.snapshot)
+        (name, str(kept_table.catalog), kept_table.rows, kept_table.files, kept_table.snapshot)
         for name, root in sorted(stores.items())
-        if table.is_in(given.sealed[name])
-        for one in [table.kept(given.sealed[name], root)]
+        if table.is_in(job_input.sealed[name])
+        for kept_table in [table.kept(job_input.sealed[name], root)]
     ]
-    made = {"sealed": given.session.createDataFrame(sealed, SEALED_ROWS).coalesce(1)}
+    made = {"sealed": job_input.session.createDataFrame(sealed, SEALED_ROWS).coalesce(1)}
     if kept:
-        made["iceberg"] = given.session.createDataFrame(kept, ICEBERG_ROWS).coalesce(1)
+        made["iceberg"] = job_input.session.createDataFrame(kept, ICEBERG_ROWS).coalesce(1)
     return made
 
 

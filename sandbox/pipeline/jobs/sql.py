@@ -24,26 +24,28 @@ NO_QUERY = 'Write the query after sql: pipeline sql "select topic, count(*) from
 FORMATS = ("parquet", "ndjson", "csv")  # a result is printed, which only Parquet is
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.errors import PySparkException
 
-    query = given.options.get("query", "").strip()
+    query = job_input.options.get("query", "").strip()
     if not query:
         raise WrongOption(NO_QUERY)
-    views = views_of(given, {job: Path(out) for job, out in orjson.loads(given.options.get("results", "{}")).items()})
-    asked = asked_of(given.session, query)
+    views = views_of(
+        job_input, {job: Path(out) for job, out in orjson.loads(job_input.options.get("results", "{}")).items()}
+    )
+    asked = asked_of(job_input.session, query)
     if unknown := sorted(asked.tables - asked.named - views.keys()):
         raise QueryRefused(f"There is no table {unknown[0]}. Tables are: {named(views)}.")
     try:
-        with made(given, views, asked):
-            rows = given.session.sql(query)
+        with made(job_input, views, asked):
+            rows = job_input.session.sql(query)
             check_resolved(rows._jdf.queryExecution().analyzed())
             narrowed = options_of(rows._jdf.queryExecution().optimizedPlan())
         if narrowed:
-            with made(given, views, asked._replace(narrowed=narrowed)):
-                rows = given.session.sql(query)
-    except PySparkException as why:
-        if (sentence := of_spark(str(why))) is None:
+            with made(job_input, views, asked._replace(narrowed=narrowed)):
+                rows = job_input.session.sql(query)
+    except PySparkException as error:
+        if (sentence := of_spark(str(error))) is None:
             raise
         raise QueryRefused(sentence) from None
     return {"result": rows}

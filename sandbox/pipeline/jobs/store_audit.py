@@ -29,15 +29,15 @@ CHECKED = "sandbox STRING, store STRING, what STRING, items BIGINT"
 DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
 
 
-def run(given: Given) -> "Mapping[str, DataFrame]":
-    if not given.source.stores:
+def run(job_input: Given) -> "Mapping[str, DataFrame]":
+    if not job_input.source.stores:
         raise WrongOption("There is no store to audit: no broker of this sandbox has stored anything yet.")
-    stores = {name: store_at(path) for name, path in given.source.stores.items()}
-    places = places_of(stores, _levels(given.options.get(DELAY_LEVELS)), _slots(given.options.get(INDEX_SLOTS)))
-    first = spread(given.session, log_pieces(places), _run)
-    lost = {place.name: lost_of(place, first) for place in places}
-    second = spread(given.session, derived_pieces(places, lost), _run)
-    verdicts = [verdict_of(place, first, second) for place in places]
+    stores = {name: store_at(path) for name, path in job_input.source.stores.items()}
+    places = places_of(stores, _levels(job_input.options.get(DELAY_LEVELS)), _slots(job_input.options.get(INDEX_SLOTS)))
+    first = spread(job_input.session, log_pieces(places), _run)
+    lost = {store.name: lost_of(store, first) for store in places}
+    second = spread(job_input.session, derived_pieces(places, lost), _run)
+    verdicts = [verdict_of(store, first, second) for store in places]
     findings = [row for verdict in verdicts for row in findings_of(verdict)]
     checked = [
         (sandbox_of(verdict.store), verdict.store, what, items)
@@ -45,8 +45,8 @@ def run(given: Given) -> "Mapping[str, DataFrame]":
         for what, items in verdict.checked.items()
     ]
     return {
-        "findings": given.session.createDataFrame(findings, FINDINGS).coalesce(1),
-        "checked": given.session.createDataFrame(checked, CHECKED).coalesce(1),
+        "findings": job_input.session.createDataFrame(findings, FINDINGS).coalesce(1),
+        "checked": job_input.session.createDataFrame(checked, CHECKED).coalesce(1),
     }
 
 
@@ -61,16 +61,16 @@ def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
         (
             sandbox,
             verdict.store,
-            found.kind,
-            found.file,
-            found.position,
-            found.topic,
-            None if found.queue_id is None else f"{broker}:{found.queue_id}",
-            found.queue_offset,
-            found.says,
-            found.severity,
+            finding.kind,
+            finding.file,
+            finding.position,
+            finding.topic,
+            None if finding.queue_id is None else f"{broker}:{finding.queue_id}",
+            finding.queue_offset,
+            finding.says,
+            finding.severity,
         )
-        for found in verdict.findings
+        for finding in verdict.findings
     ]
 
 
@@ -82,8 +82,8 @@ def sandbox_of(store: str) -> str:
 def _levels(text: str | None) -> tuple[int, ...] | None:
     try:
         return parse_delay_levels(text) if text else None
-    except ValueError as why:
-        raise WrongOption(f"--option {DELAY_LEVELS} is as a broker's messageDelayLevel, 1s 5s 10s: {why}.") from None
+    except ValueError as error:
+        raise WrongOption(f"--option {DELAY_LEVELS} is as a broker's messageDelayLevel, 1s 5s 10s: {error}.") from None
 
 
 def _slots(text: str | None) -> int | None:

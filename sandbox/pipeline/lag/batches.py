@@ -33,11 +33,11 @@ def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: st
     """The stream's next batch is added to the result at `out`, unless it was added before."""
     stream = result_store.checkpoint_of(Path(checkpoint))
     assert stream is not None, "Spark writes it before the first batch"
-    place = Place(stream, batch)
-    if result_store.is_in(Path(out), place):
+    position = Place(stream, batch)
+    if result_store.is_in(Path(out), position):
         return
     session = entries.sparkSession
-    before = result_store.state_before(Path(out), place)
+    before = result_store.state_before(Path(out), position)
     states = session.createDataFrame([], STATES_DDL) if before is None else session.read.parquet(str(before))
     tasks = max(1, min(TASKS, len(source["journals"])))
     made = (
@@ -54,7 +54,7 @@ def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: st
         for row in tables[STATE].select(["sandbox", "true_to"]).to_pylist()
         if row["true_to"] is not None
     }
-    result_store.add(Path(out), place, tables, job="lag_history", run=run, true_to=true_to, source=source)
+    result_store.add(Path(out), position, tables, job="lag_history", run=run, true_to=true_to, source=source)
 
 
 def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
@@ -73,8 +73,8 @@ def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
 
 def rows_of(made: pa.Table, name: str, columns: list[str]) -> pa.Table:
     """One of the tables, in order."""
-    found = made.filter(pc.equal(made.column("table"), name)).select(columns)
-    return found if name == STATE else found.sort_by([(column, "ascending") for column in COLUMNS[:5]])
+    rows = made.filter(pc.equal(made.column("table"), name)).select(columns)
+    return rows if name == STATE else rows.sort_by([(column, "ascending") for column in COLUMNS[:5]])
 
 
 def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
@@ -86,7 +86,7 @@ def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
 
 
 def _with_nulls(table: pa.Table, name: str) -> pa.Table:
-    """With missing columns added, and the name of its table."""
+    """Return the table with null columns for the missing ones, and its name in the column `table`."""
     count = table.num_rows
     arrays = [
         pa.array([name] * count, pa.string())

@@ -59,7 +59,10 @@ class Held(NamedTuple):
 
 
 class Fold:
-    """Of one journal.  `take` entries in order, then `rows` has the emitted rows, by table; empty them and continue."""
+    """The fold of one journal.
+
+    Call `take` with entries in order, then read `rows`, the emitted rows by table.  Empty them and continue.
+    """
 
     def __init__(self) -> None:
         self.state = GroupState()

@@ -40,8 +40,9 @@ class Slot:
         return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
 
     def begin(self) -> int | None:
-        """Where the lag counts from; None: unknown, as of a broadcasting member before its first commit: it begins
-        where its file or its `from_where` says.
+        """Return the offset from which the lag counts.  None: unknown.
+
+        A broadcasting member before its first commit is unknown: it begins at its file's offset or at its `from_where`.
         """
         if self.committed == NO_RECORD:
             return None if self.member else 0
@@ -113,7 +114,7 @@ class GroupState:
                 del self.slots[name]
 
     def delete_group(self, group: str, broker: str) -> None:
-        """Whether its offsets were deleted is unknown."""
+        """Remove the group's subscriptions, and mark its offsets at the broker unknown: they may be deleted."""
         self.subscribed = {pair for pair in self.subscribed if pair[0] != group}
         for slot in self.slots.values():
             if slot.group == group and slot.key[1] == broker:
@@ -139,21 +140,21 @@ class GroupState:
         was_known, self.is_known, self.commits_are_known = self.is_known, True, True
         for row in snapshot["topics"]:
             topic = row["topic"]
-            for place in row["queues"]:
-                queue = self.queue((topic, place["broker"], place["queue_id"]))
-                queue.min_offset = int(place["min"])
-                queue.ends_at(int(place["max"]), counted=queue.max_offset is None)
+            for record in row["queues"]:
+                queue = self.queue((topic, record["broker"], record["queue_id"]))
+                queue.min_offset = int(record["min"])
+                queue.ends_at(int(record["max"]), counted=queue.max_offset is None)
                 if not was_known:
-                    self.readable[topic, place["broker"]] = row["read_queues"] if row["permission"] & READABLE else 0
+                    self.readable[topic, record["broker"]] = row["read_queues"] if row["permission"] & READABLE else 0
         if all(row["state"] == "running" for row in snapshot["brokers"]):
             self._keep_groups({row["group"] for row in snapshot["groups"]})
         for row in snapshot["groups"]:
             self.models[row["group"]] = row["model"]
-            self.subscribed |= {(row["group"], wanted["topic"]) for wanted in row["subscription"]}
+            self.subscribed |= {(row["group"], subscription["topic"]) for subscription in row["subscription"]}
             if row["model"] != BROADCASTING:
-                for place in row["queues"]:
-                    slot = self.slot(row["group"], (place["topic"], place["broker"], place["queue_id"]), None)
-                    slot.committed = NO_RECORD if place["committed"] is None else int(place["committed"])
+                for record in row["queues"]:
+                    slot = self.slot(row["group"], (record["topic"], record["broker"], record["queue_id"]), None)
+                    slot.committed = NO_RECORD if record["committed"] is None else int(record["committed"])
 
     def _keep_groups(self, names: set[str]) -> None:
         self.subscribed = {pair for pair in self.subscribed if pair[0] in names}
@@ -220,7 +221,7 @@ class GroupState:
             if self.models.get(group) != BROADCASTING:
                 for key in self._keys_of(topic):
                     self.slot(group, key, None)
-        found = [
+        slots = [
             slot
             for slot in self.slots.values()
             if (slot.group, slot.key[0]) in pairs
@@ -228,7 +229,7 @@ class GroupState:
             and slot.key[2] < self.readable.get(slot.key[:2], 0)
             and bool(slot.member) == (self.models.get(slot.group) == BROADCASTING)
         ]
-        return sorted(found, key=lambda slot: (slot.group, slot.key, slot.member))
+        return sorted(slots, key=lambda slot: (slot.group, slot.key, slot.member))
 
     def _keys_of(self, topic: str) -> Iterable[Key]:
         return [

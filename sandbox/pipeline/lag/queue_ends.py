@@ -101,7 +101,7 @@ class QueueEnds:
         self._stored_ms = [self._stored_ms[at] for at in kept]
 
 
-def _same(one: int | None, other: int | None, stretch_ms: int) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one // stretch_ms == other // stretch_ms
+def _same(first: int | None, other: int | None, stretch_ms: int) -> bool:
+    if first is None or other is None:
+        return first is other
+    return first // stretch_ms == other // stretch_ms

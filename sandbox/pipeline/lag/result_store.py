@@ -55,25 +55,25 @@ def place_of(manifest: results.Manifest | None) -> Place | None:
 
 def begin_again_if_torn(out: Path, checkpoint: Path) -> None:
     """A checkpoint without its result, or with another's, is useless: everything is read from the start."""
-    place = place_of(results.manifest_of(out))
-    if place is None or place.checkpoint != checkpoint_of(checkpoint):
+    position = place_of(results.manifest_of(out))
+    if position is None or position.checkpoint != checkpoint_of(checkpoint):
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def state_before(out: Path, place: Place) -> Path | None:
+def state_before(out: Path, position: Place) -> Path | None:
     """The state saved by the batch before; None for the first."""
     before = place_of(results.manifest_of(out))
-    return out / before.directory / STATE if before is not None and before.checkpoint == place.checkpoint else None
+    return out / before.directory / STATE if before is not None and before.checkpoint == position.checkpoint else None
 
 
-def is_in(out: Path, place: Place) -> bool:
+def is_in(out: Path, position: Place) -> bool:
     before = place_of(results.manifest_of(out))
-    return before is not None and before.checkpoint == place.checkpoint and before.batch >= place.batch
+    return before is not None and before.checkpoint == position.checkpoint and before.batch >= position.batch
 
 
 def add(
     out: Path,
-    place: Place,
+    position: Place,
     tables: Mapping[str, pa.Table],
     *,
     job: str,
@@ -84,9 +84,9 @@ def add(
     """Add these rows to the result, all tables in one step.  `STATE` replaces the old state."""
     manifest = results.manifest_of(out)
     before = place_of(manifest)
-    if before is not None and before.checkpoint != place.checkpoint:
+    if before is not None and before.checkpoint != position.checkpoint:
         before = manifest = None  # another stream's: start again
-    directory = out / place.directory
+    directory = out / position.directory
     shutil.rmtree(directory, ignore_errors=True)
     made = {}
     for name, table in tables.items():
@@ -94,10 +94,10 @@ def add(
         if before is not None and name != STATE:
             _take_over(out / before.directory / name, directory / name)
         if table.num_rows or not any((directory / name).iterdir()):
-            pq.write_table(table, directory / name / f"{place.batch:09}.parquet")
+            pq.write_table(table, directory / name / f"{position.batch:09}.parquet")
         if name != STATE:
             old = 0 if manifest is None else manifest.tables[name].rows
-            made[name] = results.Table(f"{place.directory}/{name}", old + table.num_rows)
+            made[name] = results.Table(f"{position.directory}/{name}", old + table.num_rows)
     results.publish(
         out,
         results.Manifest(
@@ -106,10 +106,10 @@ def add(
             made,
             true_to,
             wall_ms(),
-            {**source, "stream": {"checkpoint": place.checkpoint, "batch": place.batch}},
+            {**source, "stream": {"checkpoint": position.checkpoint, "batch": position.batch}},
         ),
     )
-    _sweep(out, {place.directory, *([before.directory] if before is not None else [])})
+    _sweep(out, {position.directory, *([before.directory] if before is not None else [])})
 
 
 def look_again(out: Path, run: str) -> None:

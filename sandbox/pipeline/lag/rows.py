@@ -9,8 +9,9 @@ COLUMNS = ("sandbox", "group", "topic", "queue", "from_ms", "produced", "consume
 
 
 class Figures(NamedTuple):
-    """Of one group and queue.  Messages stored and committed meanwhile; the lag, and the wait of its oldest message, at
-    the end.  None: unknown.
+    """The figures of one group and queue.  None: unknown.
+
+    Messages stored and committed in the period; at its end, the lag in messages and the wait of the oldest one.
     """
 
     produced: int | None
@@ -60,5 +61,5 @@ class Roll:
         return roll
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _sum(first: int | None, other: int | None) -> int | None:
+    return None if first is None or other is None else first + other

@@ -24,7 +24,7 @@ def dump(fold: Fold) -> bytes:
             "misses_messages": state.misses_messages,
             "misses_commits": state.misses_commits,
             "queues": [[*key, *queue.to_json()] for key, queue in state.queues.items()],
-            "readable": [[*place, count] for place, count in state.readable.items()],
+            "readable": [[*key, count] for key, count in state.readable.items()],
             "subscribed": sorted(state.subscribed),
             "models": state.models,
             "unclean": sorted(state.unclean),

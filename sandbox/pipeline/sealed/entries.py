@@ -1,12 +1,12 @@
-"""What is known of a sealed log file, and when its Parquet file is not to be trusted.
+"""Entries that describe sealed log files, and the checks that decide if their Parquet files can be trusted.
 
     <directory>/<log start>.json                               one entry a log file: tasks never write a common file
     <directory>/<log start>-<log sha256>-<units crc>.parquet   its rows, named by what they were made from
     <directory>/.…                                             being written, or left by a run that was killed
     <directory>/lock                                           held by the run that seals
 
-A log file with the size, inode and times it was sealed with is the same one; with others its SHA-256 is compared.  What
-also decides on rows are the units that lead into it: their CRC is compared at each read.
+A log file is unchanged if its size, inode and times are those it was sealed with; else its SHA-256 is compared.  The
+rows also depend on the units that lead into the file: their CRC is compared at each read.
 """
 
 import fcntl
@@ -34,7 +34,7 @@ _ROWS = re.compile(r"\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet")
 
 
 class FileState(NamedTuple):
-    """Of a file; no write leaves all of it as it was, except within a tick of the file system's clock."""
+    """The state of a file.  Every write changes part of it, except within one tick of the file system's clock."""
 
     size_bytes: int
     mtime_ns: int
@@ -66,8 +66,8 @@ class Entry(NamedTuple):
 
 def state_of(path: str | Path) -> FileState:
     """Raises OSError."""
-    found = os.stat(path)
-    return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    status = os.stat(path)
+    return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def sha256_of(path: str | Path) -> str:
@@ -93,13 +93,13 @@ def rows_name(log_start: int, sha256: str, crc: int) -> str:
 
 
 def entries_in(directory: Path) -> dict[int, Entry]:
-    """By log start; what is no whole entry of this version is left out."""
+    """Return the entries by log start; files that are not a whole entry of this version are left out."""
     try:
         names = sorted(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    found = (entry_of(directory / name) for name in names if _ENTRY.fullmatch(name))
-    return {entry.log_start: entry for entry in found if entry is not None}
+    entries = (entry_of(directory / name) for name in names if _ENTRY.fullmatch(name))
+    return {entry.log_start: entry for entry in entries if entry is not None}
 
 
 def entry_of(path: Path) -> Entry | None:

@@ -50,7 +50,7 @@ class Task(NamedTuple):
 
 
 def is_closed(root: Path) -> bool:
-    """Whether no broker has the store open, as far as its files and locks on this machine say.  Raises StoreError."""
+    """Return whether no broker has the store open, by its files and the locks on this machine.  Raises StoreError."""
     with StoreReader(root) as reader:
         return not reader.aborted and reader.lock().holder == 0
 
@@ -68,21 +68,21 @@ def look(root: Path, directory: Path) -> list[Looked]:
     looked = []
     for log, units in units_by_log(root, log_files(root)):
         entry = entries.get(log.start)
-        why = "it is not sealed" if entry is None else why_not(entry, directory, log, units)
-        if why is None and not units.within(bounds):
-            why = TRIMMED
-        looked.append(Looked(log, entry, why, not units.messages))
+        reason = "it is not sealed" if entry is None else why_not(entry, directory, log, units)
+        if reason is None and not units.within(bounds):
+            reason = TRIMMED
+        looked.append(Looked(log, entry, reason, not units.messages))
     return looked
 
 
 def sealed_of(root: Path, directory: Path) -> list[Entry]:
     """The sealed files that are to be read instead of their log files.  Raises StoreError."""
-    return [one.entry for one in look(root, directory) if one.is_sealed and one.entry is not None]
+    return [item.entry for item in look(root, directory) if item.is_sealed and item.entry is not None]
 
 
 def is_whole(root: Path, looked: Sequence[Looked]) -> bool:
-    """Whether the sealed files are all there is to read now."""
-    return is_closed(root) and all(one.is_sealed or one.is_empty for one in looked)
+    """Return whether the sealed files contain everything there is to read now."""
+    return is_closed(root) and all(item.is_sealed or item.is_empty for item in looked)
 
 
 def tasks_of(name: str, root: Path, directory: Path, looked: Sequence[Looked]) -> tuple[list[Task], dict[int, str]]:
@@ -94,16 +94,16 @@ def tasks_of(name: str, root: Path, directory: Path, looked: Sequence[Looked]) -
     size = length_of(files)
     sizes = {file.start: file.size_bytes for file in files}
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
-    place = Place(name, root, logs, not is_closed(root), None, None, ())
+    store = Place(name, root, logs, not is_closed(root), None, None, ())
     last = _last_written(logs)
     tasks, left = [], {}
-    for log, why in ((one.log, one.why) for one in looked if not one.is_sealed):
-        if why == TRIMMED:
-            left[log.start] = why
+    for log, reason in ((item.log, item.why) for item in looked if not item.is_sealed):
+        if reason == TRIMMED:
+            left[log.start] = reason
         elif sizes.get(log.start) != size or log.end != log.start + size:
             left[log.start] = ODD_LENGTH
-        elif last is not None and (log.start < last or (log.start == last and not place.open)):
-            tasks.append(Task(place, log, str(directory), log.start < last))
+        elif last is not None and (log.start < last or (log.start == last and not store.open)):
+            tasks.append(Task(store, log, str(directory), log.start < last))
         else:
             left[log.start] = LIVE
     return tasks, left

@@ -29,8 +29,10 @@ _GLOB = re.compile(r"([\\*?{}\[\]])")
 
 
 class Parts(NamedTuple):
-    """Of one store.  `files`: Parquet files to read; `skipped`: the parts of the log they stand for; `is_whole`: there
-    is nothing else to read.
+    """The sealed parts of one store.
+
+    `files`: Parquet files to read.  `skipped`: the parts of the log they replace.  `is_whole`: there is nothing else to
+    read.
     """
 
     files: list[Path]
@@ -46,7 +48,7 @@ def parts_of(root: Path, directory: Path | None) -> Parts:
     if directory is None or not directory.is_dir():
         return NOTHING
     looked = look(root, directory)
-    entries = [one.entry for one in looked if one.is_sealed and one.entry is not None]
+    entries = [item.entry for item in looked if item.is_sealed and item.entry is not None]
     return Parts(
         [directory / entry.file for entry in entries],
         [(entry.log_start, entry.sealed_end) for entry in entries],
@@ -70,28 +72,28 @@ def messages(
     """
     if not named and len(stores) != 1:
         raise ValueError(f"There are {len(stores)} stores: their rows need a column with their names.")
-    given = dict(options or {})
-    wanted = columns_of({"columns": ",".join(columns)} if columns else {})
-    parts = _parts(stores, sealed) if set(given) <= NARROWED else dict.fromkeys(stores, NOTHING)
+    requested = dict(options or {})
+    names = columns_of({"columns": ",".join(columns)} if columns else {})
+    parts = _parts(stores, sealed) if set(requested) <= NARROWED else dict.fromkeys(stores, NOTHING)
     tables = []
     live = {name: root for name, root in stores.items() if not parts[name].is_whole}
     if live:  # first, as a task of the log takes longest
         skipped = {name: parts[name].skipped for name in live if parts[name].skipped}
-        tables.append(_of_logs(session, live, skipped, wanted, given, named=named))
+        tables.append(_of_logs(session, live, skipped, names, requested, named=named))
     tables += [
-        _of_files(session, name if named else None, part.files, wanted, given)
+        _of_files(session, name if named else None, part.files, names, requested)
         for name, part in parts.items()
         if part.files
     ]
-    return reduce(lambda one, other: one.unionAll(other), tables)
+    return reduce(lambda table, other: table.unionAll(other), tables)
 
 
 def _parts(stores: Mapping[str, Path], sealed: Mapping[str, Path]) -> dict[str, Parts]:
-    found: dict[str, Parts] = {}
+    parts: dict[str, Parts] = {}
     for name, root in sorted(stores.items()):
-        has_room = sum(bool(part.files) for part in found.values()) < MOST_SEALED_STORES
-        found[name] = parts_of(store_at(root), sealed.get(name)) if has_room else NOTHING
-    return found
+        has_room = sum(bool(part.files) for part in parts.values()) < MOST_SEALED_STORES
+        parts[name] = parts_of(store_at(root), sealed.get(name)) if has_room else NOTHING
+    return parts
 
 
 def _of_files(

@@ -44,12 +44,13 @@ def seal_stores(
     *,
     tabled: bool = False,
 ) -> list[Outcome]:
-    """What became of each log file: `writing.Outcome`, or with the state `kept` (was sealed, and still is), `left` (for
-    the reason `why`), `dropped` (its log file is gone).
+    """Seal the stores' log files and return an outcome for each file.
 
-    `sealed`: the directory of each store.  Where less than `least_bytes` of logs are due, nothing new is sealed.
-    `tabled`: an Iceberg table is kept of the sealed files from now on; one that there is, is kept in any case.
-    Raises SealedElsewhere, NoIceberg, StoreError, or OSError; stores before that are sealed.
+    An outcome is that of `writing.Outcome`, or has the state `kept` (was sealed, and still is), `left` (for the reason
+    `why`) or `dropped` (its log file is gone).  `sealed`: the directory of each store.  If less than `least_bytes` of
+    logs are due, nothing new is sealed.  `tabled`: keep an Iceberg table of the sealed files from now on; an existing
+    table is kept in any case.  Raises SealedElsewhere, NoIceberg, StoreError, or OSError; the stores before the failing
+    one are sealed.
     """
     names = sorted(stores)
     groups = [names[start : start + MOST_HELD] for start in range(0, len(names), MOST_HELD)]
@@ -63,7 +64,7 @@ def seal_stores(
 def _sealed(
     session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path], least_bytes: int, *, tabled: bool
 ) -> list[Outcome]:
-    """Of a group of stores, whose directories are held together."""
+    """Seal a group of stores, and hold all their directories meanwhile."""
     with ExitStack() as stack:
         for name in stores:
             stack.enter_context(held(sealed[name]))
@@ -75,8 +76,8 @@ def _sealed(
         outcomes: list[Outcome] = []
         tasks: list[Task] = []
         for name, root in stores.items():
-            said, due = prepared(name, root, sealed[name], named.get(name, ()))
-            outcomes += said
+            prepared_outcomes, due = prepared(name, root, sealed[name], named.get(name, ()))
+            outcomes += prepared_outcomes
             tasks += due
         if sum(task.log_bytes for task in tasks) >= least_bytes:
             outcomes += spread(session, tasks, seal)
@@ -85,7 +86,7 @@ def _sealed(
         for name in named:
             table.keep(sealed[name], stores[name], sealed_of(stores[name], sealed[name]))
             drop(sealed[name], entries_in(sealed[name]))
-        return sorted(outcomes, key=lambda one: (one.store, one.log_start))
+        return sorted(outcomes, key=lambda outcome: (outcome.store, outcome.log_start))
 
 
 def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()) -> tuple[list[Outcome], list[Task]]:
@@ -94,15 +95,17 @@ def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()
     `named`: as of `drop`.
     """
     looked = look(root, directory)
-    true = {one.entry.log_start: one.entry for one in looked if one.entry is not None and one.why in (None, TRIMMED)}
+    true = {
+        item.entry.log_start: item.entry for item in looked if item.entry is not None and item.why in (None, TRIMMED)
+    }
     before = entries_in(directory)
-    gone = [start for start in drop(directory, true, named) if start not in {one.log.start for one in looked}]
-    for one in looked:
-        if one.entry is not None and one.is_sealed:
-            _renew(directory, one.log.path, one.entry)
+    gone = [start for start in drop(directory, true, named) if start not in {item.log.start for item in looked}]
+    for candidate in looked:
+        if candidate.entry is not None and candidate.is_sealed:
+            _renew(directory, candidate.log.path, candidate.entry)
     tasks, left = tasks_of(name, root, directory, looked)
-    outcomes = [_kept(name, one) for one in looked if one.is_sealed]
-    outcomes += [Outcome(name, start, 0, 0, LEFT, why) for start, why in left.items()]
+    outcomes = [_kept(name, item) for item in looked if item.is_sealed]
+    outcomes += [Outcome(name, start, 0, 0, LEFT, reason) for start, reason in left.items()]
     outcomes += [
         Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED, "its log file is gone")
         for start in gone
@@ -110,9 +113,9 @@ def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()
     return outcomes, tasks
 
 
-def _kept(name: str, one: Looked) -> Outcome:
-    assert one.entry is not None
-    return Outcome(name, one.log.start, one.entry.rows, one.entry.file_bytes, KEPT)
+def _kept(name: str, item: Looked) -> Outcome:
+    assert item.entry is not None
+    return Outcome(name, item.log.start, item.entry.rows, item.entry.file_bytes, KEPT)
 
 
 def _renew(directory: Path, path: str, entry: Entry) -> None:
@@ -128,21 +131,21 @@ def _renew(directory: Path, path: str, entry: Entry) -> None:
         os.replace(draft, target)
 
 
-def seal_ahead(given: "Given") -> None:
+def seal_ahead(job_input: "Given") -> None:
     """Before a job that reads everything: where much is rolled and not sealed; elsewhere what is not true is removed.
 
     A store that another run seals now, or whose sealed files or table cannot be written, is read as it is.
     """
-    for name, root in sorted(given.source.stores.items()):
-        directory = given.sealed.get(name)
+    for name, root in sorted(job_input.source.stores.items()):
+        directory = job_input.sealed.get(name)
         if directory is not None and (unsealed_bytes(root, directory) >= AHEAD_BYTES or entries_in(directory)):
             try:
-                seal_stores(given.session, {name: root}, {name: directory}, AHEAD_BYTES)
+                seal_stores(job_input.session, {name: root}, {name: directory}, AHEAD_BYTES)
             except (SealedElsewhere, NoIceberg, OSError):
                 continue
 
 
 def unsealed_bytes(root: Path, directory: Path) -> int:
-    """Of log files that others follow and that have no entry."""
+    """Return the size in bytes of log files that have no entry, without the last log file."""
     entries = entries_in(directory)
     return sum(log.end - log.start for log in log_files(root)[:-1] if log.start not in entries)

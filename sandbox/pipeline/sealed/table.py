@@ -32,7 +32,7 @@ METRICS = {
 
 
 class Kept(NamedTuple):
-    """What the newest snapshot holds.  `catalog`: its file; `snapshot`: its id, None before the first."""
+    """The content of the newest snapshot.  `catalog`: its file.  `snapshot`: its id, None before the first."""
 
     catalog: Path
     rows: int
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
 
 
 def is_in(directory: Path) -> bool:
-    """Whether a table is kept of the sealed files in it."""
+    """Return whether the directory has a table of its sealed files."""
     return (directory / ICEBERG / CATALOG_FILE).exists()
 
 
@@ -58,16 +58,16 @@ def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
     """
     from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
-    wanted = {
+    expected = {
         (f"file://{directory.resolve() / entry.file}", entry.file_bytes): directory / entry.file
         for entry in entries
         if entry.rows
     }
     with _table(directory, root) as table:
         known = {(file.file_path, file.file_size_in_bytes): file for file in _files(table)}
-        gone, new = known.keys() - wanted.keys(), sorted(wanted.keys() - known.keys())
+        gone, new = known.keys() - expected.keys(), sorted(expected.keys() - known.keys())
         for key in new:
-            _check_pages(wanted[key])
+            _check_pages(expected[key])
         if gone or new:
             with table.transaction() as change:
                 mapping = change.table_metadata.schema().name_mapping.model_dump_json()
@@ -111,14 +111,14 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
             yield table
     except NoIceberg:
         raise
-    except Exception as why:  # of pyiceberg, SQLAlchemy, pydantic
-        if isinstance(why, OSError) and why.errno not in (None, errno.ENOENT):
+    except Exception as error:  # of pyiceberg, SQLAlchemy, pydantic
+        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
             raise
-        said = str(getattr(why, "orig", why)).strip().splitlines() or [type(why).__name__]
+        lines = str(getattr(error, "orig", error)).strip().splitlines() or [type(error).__name__]
         raise NoIceberg(
-            f"The Iceberg table in {home} cannot be used ({said[0]}): if it is damaged, delete that "
+            f"The Iceberg table in {home} cannot be used ({lines[0]}): if it is damaged, delete that "
             "directory, and seal with --format iceberg again."
-        ) from why
+        ) from error
 
 
 def _check_pages(path: Path) -> None:
@@ -129,8 +129,8 @@ def _check_pages(path: Path) -> None:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for number in range(file.num_row_groups):
                 file.read_row_group(number)
-    except (OSError, ValueError) as why:
+    except (OSError, ValueError) as error:
         raise NoIceberg(
             f"The sealed log file {path} is damaged, and the Iceberg table is as it was: delete the file, "
             "and run this again."
-        ) from why
+        ) from error

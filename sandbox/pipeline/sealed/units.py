@@ -23,13 +23,13 @@ class Units(NamedTuple):
     spans: dict[tuple[str, int], tuple[int, int]]
 
     def within(self, bounds: Bounds) -> bool:
-        """Whether a reader within these bounds has a row of each of them."""
-        found = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
-        return all(begin <= least and most < end for (least, most), (begin, end) in found)
+        """Return whether a reader within these bounds has a row of each unit."""
+        ranges = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
+        return all(begin <= least and most < end for (least, most), (begin, end) in ranges)
 
 
 def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]:
-    """Of each log file; small files are looked up together."""
+    """Yield each log file with its units; small files are looked up together."""
     queues = queues_of(root)
     group: list[Log] = []
     for number, log in enumerate(logs):
@@ -41,7 +41,7 @@ def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]
 
 
 def units_of(queues: Sequence[tuple[str, int]], parts: Sequence[Part], logs: Sequence[Log]) -> list[Units]:
-    """Of each of these log files, which follow each other; `parts` are all that lead into them."""
+    """Return the units of each of these consecutive log files; `parts` are all that lead into them."""
     return [_units(queues, into) for into in _split(parts, logs)]
 
 
@@ -62,7 +62,7 @@ def _units(queues: Sequence[tuple[str, int]], parts: Sequence[Part]) -> Units:
 
 def _split(parts: Sequence[Part], logs: Sequence[Log]) -> list[list[Part]]:
     """The parts of each log file."""
-    found: list[list[Part]] = [[] for _ in logs]
+    split: list[list[Part]] = [[] for _ in logs]
     edges = np.array([log.start for log in logs] + [logs[-1].end])
     for number, at, units in parts:
         physical = units["physical"].astype(np.int64)
@@ -70,7 +70,7 @@ def _split(parts: Sequence[Part], logs: Sequence[Log]) -> list[list[Part]]:
             order = np.argsort(physical, kind="stable")
             physical, at, units = physical[order], at[order], units[order]
         cuts = np.searchsorted(physical, edges)
-        for into, low, high in zip(found, cuts, cuts[1:], strict=False):
+        for into, low, high in zip(split, cuts, cuts[1:], strict=False):
             if low < high:
                 into.append((number, at[low:high], units[low:high]))
-    return found
+    return split

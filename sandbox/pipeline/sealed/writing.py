@@ -67,15 +67,15 @@ def seal(task: Task) -> Outcome:
     drafts: list[Path] = []
     try:
         return _seal(task, drafts)
-    except _Refused as why:
-        said = str(why)
+    except _Refused as error:
+        reason = str(error)
     except FileNotFoundError:
-        said = "it was deleted meanwhile"
-    except OSError as why:
-        said = f"its Parquet file cannot be written: {(why.strerror or str(why)).lower()}"
+        reason = "it was deleted meanwhile"
+    except OSError as error:
+        reason = f"its Parquet file cannot be written: {(error.strerror or str(error)).lower()}"
     for draft in drafts:
         draft.unlink(missing_ok=True)
-    return Outcome(task.place.name, task.log.start, 0, 0, REFUSED, said)
+    return Outcome(task.place.name, task.log.start, 0, 0, REFUSED, reason)
 
 
 class _Refused(Exception):
@@ -91,7 +91,7 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
     queues = queues_of(task.place.root)
     parts = unit_parts(task.place.root, queues, log.start, log.end)
     [units] = units_of(queues, parts, [log])
-    found = sorted_places(queues, parts)
+    places = sorted_places(queues, parts)
     file = directory / rows_name(log.start, sha256, units.crc)
     draft = _draft_of(file, drafts)
     rows = 0
@@ -106,17 +106,17 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
         write_page_checksum=True,
         store_schema=False,
     ) as writer:
-        for group in _groups(batches(log, found, SCHEMA.names)):
+        for group in _groups(batches(log, places, SCHEMA.names)):
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
             rows += len(group)
-    if rows != len(found):
-        raise _Refused(f"{len(found) - rows} queue units lead to no record of their queue")
+    if rows != len(places):
+        raise _Refused(f"{len(places) - rows} queue units lead to no record of their queue")
     if state_of(log.path) != before:
         raise _Refused("it was changed meanwhile")
     file_bytes, footer_at = draft.stat().st_size, _pages_end(draft)
     footer = footer_crc(draft, footer_at)
     _put(draft, file)
-    end = log.end if task.is_rolled else int((found.physical + found.size).max(initial=log.start))
+    end = log.end if task.is_rolled else int((places.physical + places.size).max(initial=log.start))
     entry = Entry(
         VERSION, log.start, log.end, end, before, sha256, units.crc, file.name, file_bytes, footer_at, footer, rows
     )
@@ -135,7 +135,10 @@ def wait_a_tick(path: str) -> None:
 
 
 def _must_be_sound(task: Task, part: Part) -> None:
-    """What the audit of the store will find in it is left for the reader of damaged files."""
+    """Refuse a log file with audit findings, or with records that are not in their queues yet.  Raises _Refused.
+
+    The reader of damaged files reads it instead.
+    """
     if part.found:
         raise _Refused(f"the audit finds: {part.found[0].says}")
     unexplained = [stop for stop in part.stops if task.is_rolled or part.pointed_at or not stop.untouched]
@@ -146,10 +149,10 @@ def _must_be_sound(task: Task, part: Part) -> None:
 
 
 def _pages_end(path: Path) -> int:
-    """Where the last page of a Parquet file ends."""
-    found = pq.read_metadata(path)
+    """Return the byte position after the last page of a Parquet file."""
+    metadata = pq.read_metadata(path)
     ends = [0]
-    for group in map(found.row_group, range(found.num_row_groups)):
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             start = column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
             ends.append(start + column.total_compressed_size)
@@ -162,7 +165,7 @@ def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     for batch in made:
         if held and (
             sum(map(len, held)) + len(batch) > ROW_GROUP_ROWS
-            or sum(one.nbytes for one in held) + batch.nbytes > ROW_GROUP_BYTES
+            or sum(held_batch.nbytes for held_batch in held) + batch.nbytes > ROW_GROUP_BYTES
         ):
             yield pa.Table.from_batches(held)
             held = []

@@ -69,10 +69,10 @@ def batch_writer(options: Any, schema: Any, *, overwrite: bool) -> "BatchWriter"
 
 
 class Sent(WriterCommitMessage):
-    """Of one partition: rows sent, and rows found in the topic."""
+    """The result of one partition: rows sent, and rows already in the topic."""
 
-    def __init__(self, sent: int, found: int) -> None:
-        self.sent, self.found = sent, found
+    def __init__(self, sent: int, existing: int) -> None:
+        self.sent, self.found = sent, existing
 
 
 class BatchWriter(DataSourceArrowWriter):
@@ -117,10 +117,10 @@ _first_epoch: dict[str, int] = {}
 
 
 def maybe_again(run: str, epoch: int) -> bool:
-    """Whether this may be the epoch that was running when the query ended.
+    """Return whether this may be the epoch that was running when the query ended.
 
-    Only the first of a run can be.  A worker process that has executed an earlier one of this run knows that it is not;
-    a new process cannot know.
+    Only the first epoch of a run can be.  A worker process that has executed an earlier one of this run knows that it
+    is not; a new process cannot know.
     """
     if run not in _first_epoch and len(_first_epoch) == RUNS_REMEMBERED:
         _first_epoch.clear()

@@ -87,17 +87,17 @@ class Naming:
 
     def name(self, row: Row) -> str:
         """32 hex digits.  Their time is 0, the start of the month: RocketMQ's tools search from there."""
-        said = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES).digest()
-        self._seen[said] += 1
+        digest = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES).digest()
+        self._seen[digest] += 1
         name = bytearray(
-            hashlib.blake2b(b"%b\0%b\0%d" % (self._begin, said, self._seen[said]), digest_size=NAME_BYTES).digest()
+            hashlib.blake2b(b"%b\0%b\0%d" % (self._begin, digest, self._seen[digest]), digest_size=NAME_BYTES).digest()
         )
         name[TIME] = bytes(4)
         return name.hex().upper()
 
 
 def message(row: Row, name: str) -> Message:
-    """For the client library.  The columns for keys and tags win over `properties`."""
+    """Make the client library's message of a row.  The columns for keys and tags take precedence over `properties`."""
     made = Message.make(row.topic, row.body, keys=row.keys, tags=row.tags, delay_level=row.delay_level)
     made.properties.update(pair for pair in row.properties if pair[0] not in SET_BY_OTHERS)
     made.properties[names.UNIQ_KEY] = name

@@ -43,7 +43,7 @@ class Cluster(NamedTuple):
 
 
 class Sender:
-    """Of one partition.  `open`, `send` for each chunk of rows, `close`, all on one loop.
+    """The sender of one partition.  Call `open`, `send` for each chunk of rows, and `close`, all on one loop.
 
     `asks`: an earlier attempt may have sent some of these rows.
     """
@@ -89,9 +89,9 @@ class Sender:
         """Raises ConnectFailed when no name server answers."""
         try:
             await self._admin.names.cluster()
-        except RemotingError as why:
+        except RemotingError as error:
             where = ";".join(self._cluster.name_servers)
-            raise ConnectFailed(f"There is no name server at {where}: {why}. Start it, or correct names.") from why
+            raise ConnectFailed(f"There is no name server at {where}: {error}. Start it, or correct names.") from error
         await self._producer.start()
         if self._asks:
             await self._clock.sleep(SETTLE_S)
@@ -115,11 +115,11 @@ class Sender:
         for topic in sorted({row.topic for row in rows} - set(self._queues)):
             await self._learn(topic)
         named = [(row, message(row, self._naming.name(row))) for row in rows]
-        wanted = {id(made) for _, made in named}
+        to_send = {id(made) for _, made in named}
         if self._asks:
-            wanted = {id(made) for made in await self._missing([made for _, made in named])}
+            to_send = {id(made) for made in await self._missing([made for _, made in named])}
         ways: dict[MessageQueue, list[list[Message]]] = {}
-        for queue_id, packet in packets([(row, made) for row, made in named if id(made) in wanted]):
+        for queue_id, packet in packets([(row, made) for row, made in named if id(made) in to_send]):
             ways.setdefault(self._queue(packet[0].topic, queue_id), []).append(packet)
         await _all(self._one_by_one(queue, ways[queue]) for queue in sorted(ways))
 
@@ -143,10 +143,10 @@ class Sender:
                 if no.code not in BUSY or busy == BUSY_TRIES:
                     raise _refused(queue, packet, no) from no
                 await self._clock.sleep(PAUSE_S)
-            except RemotingError as why:  # it may be stored all the same
+            except RemotingError as error:  # it may be stored all the same
                 doubts += 1
                 if doubts == TRIES:
-                    raise ConnectFailed(f"{queue.broker} does not take messages for {queue.topic}: {why}.") from why
+                    raise ConnectFailed(f"{queue.broker} does not take messages for {queue.topic}: {error}.") from error
                 await self._clock.sleep(PAUSE_S * 2 ** (doubts - 1))
 
     async def _hand_over(self, queue: MessageQueue, packet: list[Message]) -> None:
@@ -155,8 +155,8 @@ class Sender:
                 await self._producer.send_batch(packet, queue=queue)
             elif packet:
                 await self._producer.send(packet[0], queue=queue)
-        except ClientError as why:
-            raise _refused(queue, packet, why) from why
+        except ClientError as error:
+            raise _refused(queue, packet, error) from error
 
     async def _missing(self, asked: list[Message]) -> list[Message]:
         """Those no broker has.  Raises RemotingError when one of them cannot be queried."""
@@ -170,8 +170,8 @@ class Sender:
                             return True
                 return False
 
-        there = await _all(map(is_there, asked))
-        missing = [made for made, known in zip(asked, there, strict=True) if not known]
+        are_stored = await _all(map(is_there, asked))
+        missing = [made for made, known in zip(asked, are_stored, strict=True) if not known]
         self.found += len(asked) - len(missing)
         return missing
 
@@ -207,29 +207,29 @@ def packets(named: Iterable[tuple[Row, Message]]) -> Iterator[tuple[int | None, 
     open_ones: dict[tuple[str, int | None], list[Message]] = {}
     room: dict[tuple[str, int | None], int] = {}
     for row, made in named:
-        place = row.topic, row.queue_id
+        key = row.topic, row.queue_id
         alone = row.delay_level > 0 or len(row.body) >= ProducerConfig.compress_over_bytes or row.topic.startswith("%")
         size = len(row.body) + sum(len(key) + len(value) for key, value in made.properties.items())
-        if place in open_ones and (alone or size > room[place] or len(open_ones[place]) == PACKET_ROWS):
-            yield row.queue_id, open_ones.pop(place)
+        if key in open_ones and (alone or size > room[key] or len(open_ones[key]) == PACKET_ROWS):
+            yield row.queue_id, open_ones.pop(key)
         if alone:
             yield row.queue_id, [made]
             continue
-        if place not in open_ones:
-            open_ones[place], room[place] = [], PACKET_BYTES
-        open_ones[place].append(made)
-        room[place] -= size
+        if key not in open_ones:
+            open_ones[key], room[key] = [], PACKET_BYTES
+        open_ones[key].append(made)
+        room[key] -= size
     for (_, queue_id), packet in open_ones.items():
         yield queue_id, packet
 
 
-def _refused(queue: MessageQueue, packet: list[Message], why: SandboxError) -> ClientError:
+def _refused(queue: MessageQueue, packet: list[Message], error: SandboxError) -> ClientError:
     largest = max(len(made.body) for made in packet)
     what = f"{len(packet)} messages, the largest of {largest} bytes,"
     if len(packet) == 1:
         what = f"a message of {largest} bytes"
-    said = why.remark if isinstance(why, BrokerRefused) else str(why)
-    return ClientError(f"{queue.broker} does not take {what} for {queue.topic}: {said.rstrip('.')}.")
+    remark = error.remark if isinstance(error, BrokerRefused) else str(error)
+    return ClientError(f"{queue.broker} does not take {what} for {queue.topic}: {remark.rstrip('.')}.")
 
 
 async def _all(coroutines: "Iterable[Coroutine[Any, Any, Any]]") -> list[Any]:

@@ -1,4 +1,4 @@
-"""Whether offsets that were asked for are a range of their queue: an empty answer would not say what is wrong."""
+"""Check that requested offsets are a range of their queue: an empty result would not show what is wrong."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar

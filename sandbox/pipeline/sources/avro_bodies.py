@@ -54,7 +54,7 @@ Schema = dict[str, Any]
 
 
 class WrongBodies(SandboxError):
-    """What bodies hold cannot be read as it was asked; the sentence says what can."""
+    """Bodies that cannot be read as requested; the sentence names what can be read."""
 
 
 def avro_schema(text: str) -> Schema:
@@ -65,10 +65,10 @@ def avro_schema(text: str) -> Schema:
     try:
         schema = _without_logical(orjson.loads(text))
         parse_schema(schema)
-    except orjson.JSONDecodeError as why:
-        raise WrongBodies(f'bodySchema is no JSON ({why}): an Avro schema is {{"type": "record", …}}.') from None
-    except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as why:
-        raise WrongBodies(f"bodySchema is no Avro schema: {' '.join(str(why).split())}.") from None
+    except orjson.JSONDecodeError as error:
+        raise WrongBodies(f'bodySchema is no JSON ({error}): an Avro schema is {{"type": "record", …}}.') from None
+    except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise WrongBodies(f"bodySchema is no Avro schema: {' '.join(str(error).split())}.") from None
     if not isinstance(schema, dict) or schema.get("type") != "record" or not schema["fields"]:
         raise WrongBodies("bodySchema has to be the schema of a record with a field, whose fields become columns.")
     fields_of(schema)
@@ -170,9 +170,9 @@ def _type(schema: Any, known: dict[str, pa.DataType | None], at: str) -> pa.Data
         return pa.map_(pa.string(), _type(schema["values"], known, at))
     if isinstance(schema, dict) and name in ("record", "enum", "fixed"):
         return _of_name(schema, known, at)
-    if (found := known.get(name.rpartition(".")[2])) is None:
+    if (arrow_type := known.get(name.rpartition(".")[2])) is None:
         raise WrongBodies(f"{at} is {name}, which no column can be.")
-    return found
+    return arrow_type
 
 
 def _of_name(schema: Schema, known: dict[str, pa.DataType | None], at: str) -> pa.DataType:

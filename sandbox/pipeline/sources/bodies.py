@@ -78,7 +78,10 @@ def _with_text(rows: "DataFrame") -> "DataFrame":
 
 
 def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
-    """In an object around it, a body with something behind its own object is malformed too."""
+    """Read the bodies as JSON.
+
+    Each is parsed inside an outer object, so that a body with text after its own object is malformed too.
+    """
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -89,8 +92,8 @@ def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFra
     read = rows.withColumn(_TEXT, f.from_json(wrapped, kind, options))
     bad = f.coalesce(f.col(f"{_TEXT}.{MALFORMED}").isNotNull() | f.col(f"{_TEXT}.{BODY}").isNull(), f.lit(True))
     names = _named(fields.fieldNames(), rows.columns)
-    found = [f.when(~bad, f.col(f"{_TEXT}.{BODY}").getField(name)).alias(names[name]) for name in fields.fieldNames()]
-    return read.select(*_others(rows), *found, _malformed(bad))
+    columns = [f.when(~bad, f.col(f"{_TEXT}.{BODY}").getField(name)).alias(names[name]) for name in fields.fieldNames()]
+    return read.select(*_others(rows), *columns, _malformed(bad))
 
 
 def _with_avro(rows: "DataFrame", text: str) -> "DataFrame":
@@ -100,17 +103,17 @@ def _with_avro(rows: "DataFrame", text: str) -> "DataFrame":
 
 
 def _inferred(rows: "DataFrame") -> "StructType":
-    """What Spark's JSON reader makes of the first bodies."""
+    """Return the schema that Spark's JSON reader infers from the first bodies.  Raises WrongBodies."""
     from pyspark.sql import functions as f
 
     objects = rows.select(_text().alias(_TEXT)).limit(SAMPLE).where(f.col(_TEXT).rlike(r"^\s*\{"))
-    found = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
-    if not found.fields:
+    schema = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
+    if not schema.fields:
         raise WrongBodies(
             f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
             '--option bodySchema, such as "carrier STRING, miles BIGINT".'
         )
-    return found
+    return schema
 
 
 def _of_ddl(ddl: str) -> "StructType":
@@ -118,12 +121,12 @@ def _of_ddl(ddl: str) -> "StructType":
     from pyspark.sql.types import StructType
 
     try:
-        found = StructType.fromDDL(ddl)
-    except PySparkException as why:
-        raise WrongBodies(of_spark(str(why), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
-    if not isinstance(found, StructType):
+        schema = StructType.fromDDL(ddl)
+    except PySparkException as error:
+        raise WrongBodies(of_spark(str(error), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
+    if not isinstance(schema, StructType):
         raise WrongBodies(f"bodySchema {ddl} is no list of columns: write name and type of each.")
-    return found
+    return schema
 
 
 def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:

@@ -50,36 +50,36 @@ def batches(line: Line, piece: Range, asked: Asked) -> Iterator[pa.RecordBatch]:
     """The messages of a range.  Raises SandboxError with a sentence."""
     pulls = Pulls(line.link, piece, fail_on_data_loss=asked.fail_on_data_loss)
     try:
-        while found := line.run(pulls.more()):
-            yield from rows(piece.queue, found, asked.columns)
+        while pulled := line.run(pulls.more()):
+            yield from rows(piece.queue, pulled, asked.columns)
     finally:
         line.run(pulls.close())
 
 
 async def planned(link: Link, asked: Asked) -> list[Range]:
-    """What a batch reads.  Raises SandboxError with a sentence."""
-    found = await there(link, asked.chosen)
-    starting, ending = ({} if isinstance(given, str) else given for given in (asked.starting, asked.ending))
+    """Return the ranges that a read covers.  Raises SandboxError with a sentence."""
+    queue_ends = await there(link, asked.chosen)
+    starting, ending = ({} if isinstance(option, str) else option for option in (asked.starting, asked.ending))
     check_range(
         starting,
         ending,
-        {queue: ends.high for queue, ends in found.items() if ends.by_master},
+        {queue: ends.high for queue, ends in queue_ends.items() if ends.by_master},
         offsets.named,
         fail_on_data_loss=asked.fail_on_data_loss,
     )
-    starts = await started(link, asked, found)
-    begins = offsets.begins(starts, found, fail_on_data_loss=asked.fail_on_data_loss)
-    ends = offsets.resolved("endingOffsets", asked.ending, found, "latest")
-    ranges = [Range(queue, begin, min(ends[queue], found[queue].high)) for queue, begin in sorted(begins.items())]
+    starts = await started(link, asked, queue_ends)
+    begins = offsets.begins(starts, queue_ends, fail_on_data_loss=asked.fail_on_data_loss)
+    ends = offsets.resolved("endingOffsets", asked.ending, queue_ends, "latest")
+    ranges = [Range(queue, begin, min(ends[queue], queue_ends[queue].high)) for queue, begin in sorted(begins.items())]
     return offsets.split(ranges, asked.min_partitions)
 
 
-async def started(link: Link, asked: Asked, found: dict[MessageQueue, Ends]) -> dict[MessageQueue, int]:
-    """Where reading begins for the first time."""
+async def started(link: Link, asked: Asked, queue_ends: dict[MessageQueue, Ends]) -> dict[MessageQueue, int]:
+    """Return the offsets where a first read begins."""
     if asked.from_time is None:
-        return offsets.resolved("startingOffsets", asked.starting, found, "earliest")
+        return offsets.resolved("startingOffsets", asked.starting, queue_ends, "earliest")
     starts = {}
-    for queue, ends in found.items():
+    for queue, ends in queue_ends.items():
         first = await link.from_time(queue, ends, asked.from_time.at_ms)
         starts[queue] = asked.from_time.or_end(first, ends.high, f"The {offsets.named(queue)}")
     return starts
@@ -94,12 +94,12 @@ async def there(link: Link, chosen: Chosen) -> dict[MessageQueue, Ends]:
         raise ClientError(f"There is no {offsets.named(missing[0])} to read, which option assign names.")
     if unreadable := sorted(set(chosen.topics) - {queue.topic for queue in queues}):
         raise ClientError(f"The topic {unreadable[0]} has no queue that can be read: its permission is without R.")
-    found: dict[MessageQueue, Ends] = {}
+    queue_ends: dict[MessageQueue, Ends] = {}
     for queue, ends in (await link.ends(queues)).items():
         if isinstance(ends, SandboxError):
             raise ends
-        found[queue] = ends
-    return found
+        queue_ends[queue] = ends
+    return queue_ends
 
 
 async def queues_of(link: Link, chosen: Chosen) -> tuple[list[MessageQueue], dict[str, NoTopic]]:
@@ -111,9 +111,9 @@ async def queues_of(link: Link, chosen: Chosen) -> tuple[list[MessageQueue], dic
         for topic in filter(chosen.matches, await link.topics()) if by_pattern else chosen.topics:
             try:
                 queues += [queue for queue in await link.queues(topic) if chosen.has(queue)]
-            except NoTopic as why:
+            except NoTopic as error:
                 if not by_pattern:  # else it was deleted just now
-                    unknown[topic] = why
-    except RemotingError as why:
-        raise no_name_server(link.access, why) from why
+                    unknown[topic] = error
+    except RemotingError as error:
+        raise no_name_server(link.access, error) from error
     return queues, unknown

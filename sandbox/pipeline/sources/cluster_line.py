@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Line(Protocol):
-    """What a reader needs."""
+    """The connection that a reader needs."""
 
     @property
     def link(self) -> Link: ...
@@ -25,7 +25,7 @@ Dial = Callable[[Access], Line]
 
 
 class TcpLine:
-    """By real sockets."""
+    """A line over real sockets."""
 
     def __init__(self, access: Access) -> None:
         self._loop = asyncio.new_event_loop()

@@ -1,7 +1,7 @@
-"""What a source asks a running cluster: its topics, queues and their ends, and messages by their offsets.
+"""Requests of a source to a running cluster: its topics, queues and their ends, and messages by their offsets.
 
-Nothing in the cluster changes: no group is joined, no offset committed, no topic made.  Pulls go in the name of the
-tools' group (TOOLS_CONSUMER), which every broker has and for which nothing is delivered.
+Nothing in the cluster changes: no group is joined, no offset committed, no topic made.  Pulls use the tools' group
+(TOOLS_CONSUMER), which every broker has and to which nothing is delivered.
 """
 
 import asyncio
@@ -72,8 +72,8 @@ class Link:
         if self._topics is None or self.clock.monotonic() - self._topics[0] >= ROUTE_S:
             known, servers = await self._admin.names.topics(), await self._admin.names.system_topics()
             of_servers = {*servers, *(name + topic_names.REPLY_SUFFIX for name in servers)}
-            found = sorted(topic for topic in known if topic not in of_servers and not topic_names.is_system(topic))
-            self._topics = self.clock.monotonic(), found
+            topics = sorted(topic for topic in known if topic not in of_servers and not topic_names.is_system(topic))
+            self._topics = self.clock.monotonic(), topics
         return self._topics[1]
 
     async def queues(self, topic: str) -> list[MessageQueue]:
@@ -97,12 +97,12 @@ class Link:
         A queue has the error of its broker instead, if it is away or does not know the topic.  Raises NotForUs.
         """
         listed = list(queues)
-        found = await asyncio.gather(
+        replies = await asyncio.gather(
             *(self._ends(queue, None if places is None else places.get(queue), patience_s) for queue in listed),
             return_exceptions=True,
         )
         answers: dict[MessageQueue, Ends | SandboxError] = {}
-        for queue, answer in zip(listed, found, strict=True):
+        for queue, answer in zip(listed, replies, strict=True):
             if isinstance(answer, BaseException) and not isinstance(answer, RemotingError | NoTopic):
                 raise answer
             answers[queue] = answer
@@ -121,11 +121,11 @@ class Link:
             middle = near.pop() if near else (low + high) // 2
             if not low <= middle < high:
                 continue
-            found = await self._stored(queue, middle, high)
-            if found is None or found[1] >= at_ms:
+            message = await self._stored(queue, middle, high)
+            if message is None or message[1] >= at_ms:
                 high = middle
             else:
-                low = found[0] + 1
+                low = message[0] + 1
         return low if low < ends.high else None
 
     async def pull(self, queue: MessageQueue, offset: int, count: int) -> PulledBytes:
@@ -151,31 +151,31 @@ class Link:
             except BrokerRefused as no:
                 if no.code not in BUSY:
                     raise _refused(queue, no) from no
-                why: SandboxError = no
+                error: SandboxError = no
             except UnreadableAnswer as unreadable:
                 raise NotForUs(f"{unreadable}.") from unreadable
             except (RemotingError, NoTopic) as away:
-                why = away
+                error = away
             self._routes.pop(queue.topic, None)
             waited_s = self.clock.monotonic() - began_s
             if waited_s + pause_s > (patience_s if pause_s else max(patience_s, AT_ONCE_S)):
-                if isinstance(why, NoTopic):
-                    raise why
+                if isinstance(error, NoTopic):
+                    raise error
                 raise ConnectFailed(
                     f"{queue.broker} does not answer, asked for {waited_s:.0f} s about {named(queue)}: "
-                    f"{why}. Start it, and run this again."
-                ) from why
+                    f"{error}. Start it, and run this again."
+                ) from error
             if pause_s:
                 await self.clock.sleep(pause_s)
             # The first retry comes at once: the broker may just have closed a connection that was idle.
             pause_s = min(max(PAUSE_S, 2 * pause_s), LONGEST_PAUSE_S)
 
-    async def _ends(self, queue: MessageQueue, place: int | None, patience_s: float | None) -> Ends:
+    async def _ends(self, queue: MessageQueue, position: int | None, patience_s: float | None) -> Ends:
         offsets = self._admin.offsets
         high = await self.asked(queue, lambda address: offsets.largest(address, queue), patience_s)
         low = (
             high
-            if high == place
+            if high == position
             else await self.asked(queue, lambda address: offsets.smallest(address, queue), patience_s)
         )
         _, by_master = await self._address(queue)
@@ -221,10 +221,10 @@ class Link:
 def _refused(queue: MessageQueue, no: BrokerRefused) -> SandboxError:
     if no.code == ResponseCode.TOPIC_NOT_EXIST:
         return NoTopic(f"{queue.broker} has no topic {queue.topic} (any more).")
-    said = no.remark.strip().splitlines()[0].rstrip(".") if no.remark.strip() else f"code {no.code}"
-    return NotForUs(f"{queue.broker} does not let {named(queue)} be read: {said}.")
+    remark = no.remark.strip().splitlines()[0].rstrip(".") if no.remark.strip() else f"code {no.code}"
+    return NotForUs(f"{queue.broker} does not let {named(queue)} be read: {remark}.")
 
 
-def no_name_server(access: Access, why: SandboxError) -> ConnectFailed:
+def no_name_server(access: Access, error: SandboxError) -> ConnectFailed:
     where = ";".join(access.name_servers)
-    return ConnectFailed(f"There is no name server at {where}: {why}. Start it, or correct names.")
+    return ConnectFailed(f"There is no name server at {where}: {error}. Start it, or correct names.")

@@ -1,4 +1,4 @@
-"""Where a read of a running cluster begins and ends, queue by queue: numbers only.
+"""Begin and end offsets of a read of a running cluster, queue by queue: numbers only.
 
 A position is the next offset of every queue; it is what a stream's checkpoint holds (`cluster_options.plain`).
 """
@@ -53,32 +53,32 @@ def ended(queue: MessageQueue, begin: int, high: int) -> StoreError:
 
 
 def resolved(
-    option: str, asked: str | Offsets, found: Mapping[MessageQueue, Ends], otherwise: str
+    option: str, asked: str | Offsets, queue_ends: Mapping[MessageQueue, Ends], otherwise: str
 ) -> dict[MessageQueue, int]:
     """The requested offsets; queues without one get `otherwise`.  Raises ClientError for a queue that is not there."""
     explicit = asked if isinstance(asked, Mapping) else {}
     for queue in sorted(explicit):
-        if queue not in found:
+        if queue not in queue_ends:
             raise ClientError(
                 f"Option {option} names {named(queue)}, which is not read here. Leave it out, or correct its name."
             )
     special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
-    places = {queue: explicit.get(queue, special) for queue in found}
+    places = {queue: explicit.get(queue, special) for queue in queue_ends}
     return {
-        queue: {EARLIEST: found[queue].low, LATEST: found[queue].high}.get(place, place)
-        for queue, place in places.items()
+        queue: {EARLIEST: queue_ends[queue].low, LATEST: queue_ends[queue].high}.get(offset, offset)
+        for queue, offset in places.items()
     }
 
 
 def begins(
-    position: Offsets, found: Mapping[MessageQueue, Ends], *, fail_on_data_loss: bool
+    position: Offsets, queue_ends: Mapping[MessageQueue, Ends], *, fail_on_data_loss: bool
 ) -> dict[MessageQueue, int]:
-    """Where reading goes on; a queue without a position is new and begins with its first message.
+    """Return the offsets where reading continues; a queue without a position is new and begins with its first message.
 
-    Raises StoreError when messages from there on were deleted; else they are left out.
+    Raises StoreError if messages from there on were deleted; without `fail_on_data_loss` they are left out.
     """
     chosen = {}
-    for queue, (low, high, by_master) in found.items():
+    for queue, (low, high, by_master) in queue_ends.items():
         start = position.get(queue, 0)
         chosen[queue] = start
         if start > high and by_master:
@@ -93,30 +93,30 @@ def begins(
 
 
 def between(start: Offsets, end: Offsets, *, is_first: bool = False) -> list[Range]:
-    """What a batch of a stream reads, from its checkpoint alone: the same after any restart.
+    """Return the ranges of one batch of a stream, from its checkpoint alone: the same after any restart.
 
-    A new queue is read from 0; one that ends before its place was made anew.  Of the first batch it was begun by an
-    earlier start of the stream, before messages came that this one begins behind.
+    A new queue is read from 0.  A queue that ends before its position was made anew, so it is read from 0 too.  In the
+    first batch such an end comes from an earlier start of the stream: this start begins later, so nothing is read.
     """
-    found = []
+    ranges = []
     for queue, stop in sorted(end.items()):
         begin = start.get(queue, 0)
-        found.append(Range(queue, begin if begin <= stop else stop if is_first else 0, stop))
-    return [one for one in found if one.size]
+        ranges.append(Range(queue, begin if begin <= stop else stop if is_first else 0, stop))
+    return [piece for piece in ranges if piece.size]
 
 
 def split(ranges: Iterable[Range], least: int) -> list[Range]:
     """At least so many, where there are as many messages: the longest parts are divided first."""
-    whole = [one for one in ranges if one.size > 0]
+    whole = [piece for piece in ranges if piece.size > 0]
     parts = [1] * len(whole)
-    longest = [(-float(one.size), number) for number, one in enumerate(whole)]
+    longest = [(-float(piece.size), number) for number, piece in enumerate(whole)]
     heapify(longest)
-    for _ in range(min(least, sum(one.size for one in whole)) - len(whole)):
+    for _ in range(min(least, sum(piece.size for piece in whole)) - len(whole)):
         number = longest[0][1]
         parts[number] += 1
         heapreplace(longest, (-(whole[number].size / parts[number]), number))
     return [
-        Range(one.queue, one.begin + one.size * part // count, one.begin + one.size * (part + 1) // count)
-        for one, count in zip(whole, parts, strict=True)
+        Range(piece.queue, piece.begin + piece.size * part // count, piece.begin + piece.size * (part + 1) // count)
+        for piece, count in zip(whole, parts, strict=True)
         for part in range(count)
     ]

@@ -42,17 +42,20 @@ class Chosen(NamedTuple):
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """By the pattern; topics of groups (retries, dead letters) only where it begins with %."""
+        """Return whether the pattern matches.
+
+        Topics of groups (retries, dead letters) match only if the pattern begins with %.
+        """
         assert self.pattern is not None
         of_group = topic.startswith(OF_GROUPS) and not self.pattern.pattern.startswith("%")
         return not of_group and self.pattern.fullmatch(topic) is not None
 
     def has(self, queue: MessageQueue) -> bool:
-        """Of one in a chosen topic."""
+        """Return whether the queue is chosen, given that its topic is."""
         return self.queues is None or queue in self.queues
 
     def includes(self, queue: MessageQueue) -> bool:
-        """Of any."""
+        """Return whether a queue of any topic is chosen."""
         return (
             self.matches(queue.topic) if self.pattern is not None else (queue.topic in self.topics and self.has(queue))
         )
@@ -79,7 +82,7 @@ def schema_of(options: Mapping[str, str]) -> str:
 
 
 def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
-    """Of reading once.  Raises ValueError."""
+    """Return the parsed options of a batch read.  Raises ValueError."""
     asked = _asked(options, schema, "earliest")
     no_pace(options)
     late = isinstance(asked.starting, dict) and LATEST in asked.starting.values()
@@ -113,21 +116,21 @@ def _asked(options: Mapping[str, str], schema: "StructType | None", starting: st
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
     """Exactly one of the three options says which queues.  Raises ValueError."""
-    given = [name for name in TOPICS if name in options]
-    if len(given) != 1:
-        said = " and ".join(given) + " are given" if given else "none is given"
-        raise ValueError(f"Exactly one of {', '.join(TOPICS)} says which topics are read, and {said}.")
-    if given == ["subscribe"]:
+    names = [name for name in TOPICS if name in options]
+    if len(names) != 1:
+        problem = " and ".join(names) + " are given" if names else "none is given"
+        raise ValueError(f"Exactly one of {', '.join(TOPICS)} says which topics are read, and {problem}.")
+    if names == ["subscribe"]:
         if topics := tuple(sorted(set(listed(options, "subscribe")))):
             return Chosen(topics)
         raise ValueError("Option subscribe names no topic: write topics, by commas.")
-    if given == ["assign"]:
+    if names == ["assign"]:
         queues = frozenset(_assigned(options["assign"]))
         return Chosen(tuple(sorted({queue.topic for queue in queues})), None, queues)
     try:
         return Chosen(pattern=re.compile(options["subscribePattern"]))
-    except re.error as why:
-        raise ValueError(f"Option subscribePattern is no regular expression: {why}.") from None
+    except re.error as error:
+        raise ValueError(f"Option subscribePattern is no regular expression: {error}.") from None
 
 
 def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | Offsets:
@@ -137,9 +140,10 @@ def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | O
         return text
     try:
         return position_of(orjson.loads(text))
-    except ValueError as why:
+    except ValueError as error:
         raise ValueError(
-            f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, and is not: {why}.'
+            f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, '
+            f"and is not: {error}."
         ) from None
 
 
@@ -163,14 +167,14 @@ def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    """With brokers' names: every broker has a queue 0."""
+    """Return the queues of option `assign`, with brokers' names: every broker has a queue 0.  Raises ValueError."""
     try:
-        found = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
-    except ValueError as why:
-        raise ValueError(f'Option assign has to be JSON {{"orders": ["broker-a:0"]}}, and is not: {why}.') from None
-    if not found:
+        queues = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
+    except ValueError as error:
+        raise ValueError(f'Option assign has to be JSON {{"orders": ["broker-a:0"]}}, and is not: {error}.') from None
+    if not queues:
         raise ValueError("Option assign names no queue.")
-    return found
+    return queues
 
 
 def _queue(topic: str, name: Any) -> MessageQueue:

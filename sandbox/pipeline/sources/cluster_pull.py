@@ -18,7 +18,7 @@ FILTERED = "NO_MATCHED_MESSAGE"  # the status of a pull that passes over filtere
 
 
 class Step(NamedTuple):
-    """What one answer says: its records, where the next pull begins, and the first offset that was lost before."""
+    """The result of one pull: its records, where the next pull begins, and the first offset that was lost before."""
 
     pulled: Pulled
     at: int
@@ -69,7 +69,7 @@ class Pulls:
         Raises StoreError when messages are gone (without failOnDataLoss they are left out), ConnectFailed when the
         broker stays away, NotForUs when it refuses.
         """
-        found: list[Pulled] = []
+        batches: list[Pulled] = []
         rows = size = 0
         try:
             if not self._checked:
@@ -77,15 +77,15 @@ class Pulls:
             while self._at < self._end and rows < BATCH_ROWS and size < BATCH_BYTES:
                 pulled = await self._next()
                 rows, size = rows + len(pulled.records), size + len(pulled.body)
-                found.append(pulled)
-        except NoTopic as why:
+                batches.append(pulled)
+        except NoTopic as error:
             if self._strict:
-                raise StoreError(f"{why} So {named(self._queue)} cannot be read to its end.{WAY_ON}") from why
+                raise StoreError(f"{error} So {named(self._queue)} cannot be read to its end.{WAY_ON}") from error
             self._at = self._end
-        return [pulled for pulled in found if pulled.records]
+        return [pulled for pulled in batches if pulled.records]
 
     async def close(self) -> None:
-        """What is under way is given up."""
+        """Cancel the pull in progress."""
         if self._ahead is not None:
             self._ahead.cancel()
             await asyncio.gather(self._ahead, return_exceptions=True)
@@ -101,10 +101,12 @@ class Pulls:
         """One answer.  A pull that finds nothing is repeated when the queue is longer."""
         answer = await self._answer()
         try:
-            found = step(answer, self._at, self._end)
-        except CorruptRecord as why:
-            raise NotForUs(f"{self._queue.broker} gives what cannot be read of {named(self._queue)}: {why}.") from why
-        if found is None:
+            pull = step(answer, self._at, self._end)
+        except CorruptRecord as error:
+            raise NotForUs(
+                f"{self._queue.broker} gives what cannot be read of {named(self._queue)}: {error}."
+            ) from error
+        if pull is None:
             self._empty += 1
             if self._empty > EMPTY_ANSWERS:
                 raise NotForUs(
@@ -115,11 +117,11 @@ class Pulls:
             await self._grown()
             return NOTHING
         self._empty = 0
-        if found.lost_at is not None:
-            self._skip(found.lost_at, found.at)
-        self._at = found.at
+        if pull.lost_at is not None:
+            self._skip(pull.lost_at, pull.at)
+        self._at = pull.at
         await self._ask_ahead()
-        return found.pulled
+        return pull.pulled
 
     async def _grown(self) -> Ends | None:
         """The queue's ends, once it is longer than what was read; None: it was given up.

@@ -27,7 +27,7 @@ _HEAD = Struct(">i16xqq")  # TOTALSIZE, QUEUEOFFSET, PHYSICALOFFSET
 
 
 class Record(NamedTuple):
-    """Where a record is in `body`, and in its queue and log."""
+    """The position of a record in `body`, in its queue and in its log."""
 
     at: int
     size: int
@@ -43,33 +43,33 @@ class Pulled(NamedTuple):
 
 
 def records_in(body: bytes) -> list[Record]:
-    """In the order of the answer.  Raises CorruptRecord for what is no sequence of records."""
-    found: list[Record] = []
+    """Return the records in the order of the response.  Raises CorruptRecord if the body is no sequence of records."""
+    records: list[Record] = []
     at, end = 0, len(body)
     while at < end:
         size, queue_offset, physical = _HEAD.unpack_from(body, at) if at + FIXED_BYTES <= end else (0, 0, 0)
         if size < FIXED_BYTES or at + size > end:
             raise CorruptRecord(f"a broker's answer of {end} bytes has no record at byte {at}")
-        found.append(Record(at, size, queue_offset, physical))
+        records.append(Record(at, size, queue_offset, physical))
         at += size
-    return found
+    return records
 
 
 def rows(queue: MessageQueue, pulled: Sequence[Pulled], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """One batch, or more where bodies become large.  Raises CorruptRecord for a record that is not the queue's."""
-    begins = np.cumsum([0, *(len(one.body) for one in pulled)])
-    found = np.array(
+    begins = np.cumsum([0, *(len(answer.body) for answer in pulled)])
+    positions = np.array(
         [
             (int(begin) + record.at, *record[1:])
-            for begin, one in zip(begins, pulled, strict=False)
-            for record in one.records
+            for begin, answer in zip(begins, pulled, strict=False)
+            for record in answer.records
         ],
         np.int64,
     ).reshape(-1, 4)
-    none = np.zeros(len(found), np.int64)
-    places = Places([(queue.topic, queue.queue_id)], found[:, 3], found[:, 1], none, none, found[:, 2])
+    none = np.zeros(len(positions), np.int64)
+    places = Places([(queue.topic, queue.queue_id)], positions[:, 3], positions[:, 1], none, none, positions[:, 2])
     own = [name for name in columns if name != BROKER] or ["queueOffset"]  # one at least: the number of rows is needed
-    for batch in batches_at(b"".join(one.body for one in pulled), found[:, 0], places, own):
+    for batch in batches_at(b"".join(answer.body for answer in pulled), positions[:, 0], places, own):
         if BROKER in columns:
             batch = batch.append_column(BROKER, pa.repeat(pa.scalar(queue.broker), len(batch)))
         yield batch.select(list(columns))

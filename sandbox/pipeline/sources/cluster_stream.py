@@ -38,9 +38,9 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._watch = Watch(asked)
 
     def initialOffset(self) -> dict[str, Any]:
-        found = self._line.run(there(self._line.link, self.asked.chosen))
-        starts = self._line.run(started(self._line.link, self.asked, found))
-        offsets.begins(starts, found, fail_on_data_loss=self.asked.fail_on_data_loss)
+        queue_ends = self._line.run(there(self._line.link, self.asked.chosen))
+        starts = self._line.run(started(self._line.link, self.asked, queue_ends))
+        offsets.begins(starts, queue_ends, fail_on_data_loss=self.asked.fail_on_data_loss)
         return self._first_end.begun(plain(starts), is_late=self._begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -53,9 +53,9 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._quiet is not None and self._quiet[0] == start and clock.monotonic() - self._quiet[1] < QUIET_S:
             return start
         position = position_of(start)
-        found = self._line.run(self._watch.ends(self._line.link, position, waits=self._target is not None))
-        begins = offsets.begins(position, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        ends = {queue: max(begins[queue], min(high, self._bound(queue))) for queue, (_, high, _) in found.items()}
+        queue_ends = self._line.run(self._watch.ends(self._line.link, position, waits=self._target is not None))
+        begins = offsets.begins(position, queue_ends, fail_on_data_loss=self.asked.fail_on_data_loss)
+        ends = {queue: max(begins[queue], min(high, self._bound(queue))) for queue, (_, high, _) in queue_ends.items()}
         waiting = {queue: end - begins[queue] for queue, end in ends.items()}
         if not any(waiting.values()) and self._target is None:
             self._quiet = start, clock.monotonic()
@@ -69,8 +69,8 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plain(self._watch.highs) if self._watch.highs else None
 
     def prepareForTriggerAvailableNow(self) -> None:
-        found = self._line.run(self._watch.ends(self._line.link, {}, waits=True))
-        self._target = {queue: ends.high for queue, ends in found.items()}
+        queue_ends = self._line.run(self._watch.ends(self._line.link, {}, waits=True))
+        self._target = {queue: ends.high for queue, ends in queue_ends.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         ranges = offsets.between(position_of(start), position_of(end), is_first=self._first_end.planned(start))
@@ -97,7 +97,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def _begins_late(self) -> bool:
-        """Whether its start depends on the time of the call."""
+        """True if the start depends on the time of the call."""
         starting = self.asked.starting
         return (
             self.asked.from_time is not None

@@ -1,4 +1,4 @@
-"""Where the queues of a stream end now, and which of them are away for how long."""
+"""The current end offsets of a stream's queues, and the queues that are absent, with how long."""
 
 from sandbox.kernel.errors import ConnectFailed, RemotingError, SandboxError, StoreError
 from sandbox.message.queue import MessageQueue
@@ -23,28 +23,28 @@ class Watch:
         self._away: dict[str, tuple[float, SandboxError]] = {}  # brokers: when they are asked again, and why
 
     async def ends(self, link: Link, position: Offsets, *, waits: bool) -> dict[MessageQueue, Ends]:
-        """Of the queues that can be asked now; `waits`: until all of them can, or have been away too long.
+        """Return the ends of the queues that can be reached now.  `waits`: wait for all, until absent ones are overdue.
 
-        Raises ConnectFailed for a queue whose broker is away for `link.patience_s`, StoreError for one that name
-        servers do not know so long (unless failOnDataLoss is off), NoTopic, NotForUs.
+        Raises ConnectFailed for a queue whose broker is absent for `link.patience_s`.  Raises StoreError for one that
+        name servers have not known for so long (unless failOnDataLoss is off).  Raises NoTopic, NotForUs.
         """
         while True:
-            found, absent = await self._seen(link, position)
+            queue_ends, absent = await self._seen(link, position)
             now_s = link.clock.monotonic()
             self._since_s = {queue: self._since_s.get(queue, now_s) for queue in absent}
             overdue = {queue for queue, since_s in self._since_s.items() if now_s - since_s >= link.patience_s}
             for queue in sorted(overdue):
-                if (why := absent[queue]) is not None:
+                if (error := absent[queue]) is not None:
                     raise ConnectFailed(
-                        f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: {why}"
-                    ) from why
+                        f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: {error}"
+                    ) from error
                 if self._strict:
                     raise StoreError(
                         f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
                         f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}"
                     )
             if not waits or absent.keys() <= overdue:
-                return found
+                return queue_ends
             link.forget()
             await link.clock.sleep(LONGEST_PAUSE_S)
 
@@ -52,26 +52,26 @@ class Watch:
         """Queues that answer, and those that do not with the reason; None: name servers do not know them."""
         try:
             queues, unknown = await queues_of(link, self._chosen)
-        except ConnectFailed as why:
+        except ConnectFailed as error:
             if not position:
                 raise
-            return {}, dict.fromkeys(position, why)
+            return {}, dict.fromkeys(position, error)
         if self._strict and (new := unknown.keys() - {queue.topic for queue in position}):
             raise unknown[min(new)]
         known = {queue for queue in position if self._chosen.includes(queue)}
         now_s = link.clock.monotonic()
-        self._away = {broker: (again_s, why) for broker, (again_s, why) in self._away.items() if now_s < again_s}
+        self._away = {broker: (again_s, error) for broker, (again_s, error) in self._away.items() if now_s < again_s}
         absent: Absent = dict.fromkeys(known - set(queues))
         absent |= {queue: self._away[queue.broker][1] for queue in queues if queue.broker in self._away}
         answers = await link.ends([queue for queue in queues if queue not in absent], places=position, patience_s=0)
-        found: dict[MessageQueue, Ends] = {}
+        queue_ends: dict[MessageQueue, Ends] = {}
         for queue, answer in answers.items():
             if isinstance(answer, Ends):
-                found[queue] = answer
+                queue_ends[queue] = answer
                 self.highs[queue] = answer.high
             elif isinstance(answer, RemotingError):
                 absent[queue] = answer
                 self._away[queue.broker] = link.clock.monotonic() + AGAIN_S, answer
             elif queue in known:
                 absent[queue] = None
-        return found, absent
+        return queue_ends, absent

@@ -10,7 +10,7 @@ Start = dict[str, Any]
 
 
 class FirstEnd:
-    """Of one start of the stream."""
+    """The first end of one start of the stream."""
 
     def __init__(self) -> None:
         self._start: Start | None = None
@@ -22,7 +22,7 @@ class FirstEnd:
         return start
 
     def take(self, start: Start) -> bool:
-        """Whether the next end is `start` itself; once."""
+        """Return whether the next end is `start` itself; True only once."""
         is_end = self._is_due and start == self._start
         if is_end:
             self._is_due = False

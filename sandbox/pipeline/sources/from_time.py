@@ -12,13 +12,13 @@ STRATEGIES = ("latest", "error")
 
 
 class FromTime(NamedTuple):
-    """With the first message of each queue stored then or later, which has to be there if it `is_strict`."""
+    """A start at the first message of each queue stored at `at_ms` or later; `is_strict`: it must exist."""
 
     at_ms: int
     is_strict: bool
 
     def or_end(self, first: int | None, end: int, name: str) -> int:
-        """Where a queue begins that ends at `end`; `name` begins a sentence.  Raises StoreError."""
+        """Return the start of a queue that ends at `end`; `name` begins the error's sentence.  Raises StoreError."""
         if first is None and self.is_strict:
             raise StoreError(
                 f"{name} has no message stored at {self.at_ms} or later. Set {STRATEGY} to latest to begin at its end."

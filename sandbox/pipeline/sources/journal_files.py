@@ -43,28 +43,28 @@ def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
 
     A sandbox's own directory is called `journal`, so its parent has the name.
     """
-    if given := options.get("journals"):
-        found = {name: Path(directory) for name, directory in orjson.loads(given).items()}
-    elif given := options.get("path"):
-        directory = Path(given)
-        found = {directory.parent.name if directory.name == "journal" else directory.name: directory}
+    if text := options.get("journals"):
+        journals = {name: Path(directory) for name, directory in orjson.loads(text).items()}
+    elif text := options.get("path"):
+        directory = Path(text)
+        journals = {directory.parent.name if directory.name == "journal" else directory.name: directory}
     else:
         raise StoreError("Name a journal: load(DIR), or the option journals with a directory for each sandbox.")
-    for name, directory in found.items():
+    for name, directory in journals.items():
         if not directory.is_dir():
             raise StoreError(f"There is no directory {directory}. Name the one in which {name} keeps its journal.")
-    return found
+    return journals
 
 
 def pieces_of(journals: Mapping[str, Path], ends: Ends = None) -> list[Piece]:
     """Every segment that may contain a row before its end, with its current length."""
-    found = []
+    pieces = []
     for sandbox, directory in sorted(journals.items()):
         to_seq = _end_of(sandbox, ends)
         for path in segments(directory):
             if int(path.stem) < to_seq and (size := size_of(path)):
-                found.append(Piece(sandbox, str(path), 0, size))
-    return found
+                pieces.append(Piece(sandbox, str(path), 0, size))
+    return pieces
 
 
 def _end_of(sandbox: str, ends: Ends) -> int:
@@ -102,12 +102,12 @@ def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
     if (text := options.get("endingOffsets")) is None:
         return None
     try:
-        found = json.loads(text)  # an end may be one more than what orjson reads as an integer
+        ends = json.loads(text)  # an end may be one more than what orjson reads as an integer
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(type(seq) is int for seq in found.values()):
+        ends = None
+    if not isinstance(ends, dict) or not all(type(seq) is int for seq in ends.values()):
         raise ValueError("Option endingOffsets has to be JSON {sandbox: seq}, the first entry that is not read.")
-    return found
+    return ends
 
 
 def batches(pieces: Sequence[Piece], chosen: Chosen, ends: Ends = None) -> Iterator[pa.RecordBatch]:
@@ -135,8 +135,8 @@ def _lines(piece: Piece, to_seq: int, names: frozenset[str] | None) -> Iterator[
             row = _parsed(line, piece)
             try:
                 seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
-            except (KeyError, TypeError, ValueError) as why:
-                raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from why
+            except (KeyError, TypeError, ValueError) as error:
+                raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from error
         if (names is None or event in names) and seq < to_seq:
             yield seq, at_ms, event, line
 
@@ -182,16 +182,16 @@ class _Builder:
         self.rows = []
         try:
             arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as why:
-            raise CorruptRecord(f"A journal holds a value its event cannot have: {why}") from why
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise CorruptRecord(f"A journal holds a value its event cannot have: {error}") from error
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
 def _parsed(line: bytes, piece: Piece) -> dict[str, Any]:
     try:
         row = orjson.loads(line)
-    except orjson.JSONDecodeError as why:
-        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is no JSON.") from why
+    except orjson.JSONDecodeError as error:
+        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is no JSON.") from error
     if not isinstance(row, dict):
         raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.")
     return row

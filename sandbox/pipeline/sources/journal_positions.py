@@ -1,4 +1,4 @@
-"""How far a stream has read a journal: a segment and a byte of it, always after a complete line.
+"""Positions of a stream in a journal: a segment and a byte of it, always after a complete line.
 
 Segments are only appended to or deleted, oldest first, so a position is exact.  In Spark's checkpoint: {sandbox:
 {"segment": first seq, "byte": n}}.
@@ -56,10 +56,10 @@ def onward(directory: Path, start: Position, most_bytes: int | None) -> Position
 def between(sandbox: str, directory: Path, start: Position, end: Position, *, strict: bool) -> list[Piece]:
     """The pieces from `start` to `end`.  `strict`: raises StoreError when some of it was deleted unread."""
     pieces = []
-    found = {int(path.stem): path for path in segments(directory)}
+    paths = {int(path.stem): path for path in segments(directory)}
     if strict:
-        _check(sandbox, found, start, end)
-    for number, path in sorted(found.items()):
+        _check(sandbox, paths, start, end)
+    for number, path in sorted(paths.items()):
         if start.segment <= number <= end.segment:
             begin = start.byte if number == start.segment else 0
             stop = end.byte if number == end.segment else size_of(path)
@@ -68,9 +68,9 @@ def between(sandbox: str, directory: Path, start: Position, end: Position, *, st
     return pieces
 
 
-def _check(sandbox: str, found: Mapping[int, Path], start: Position, end: Position) -> None:
+def _check(sandbox: str, paths: Mapping[int, Path], start: Position, end: Position) -> None:
     for position in (start, end):
-        if start != end and position.byte and position.segment not in found:
+        if start != end and position.byte and position.segment not in paths:
             raise dropped(sandbox)
 
 
@@ -82,7 +82,7 @@ def dropped(sandbox: str) -> StoreError:
 
 
 def position_of(value: Mapping[str, Any]) -> Positions:
-    return {sandbox: Position(place["segment"], place["byte"]) for sandbox, place in value.items()}
+    return {sandbox: Position(position["segment"], position["byte"]) for sandbox, position in value.items()}
 
 
 def plain(positions: Mapping[str, Position]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ def check_names(options: Iterable[str], known: Sequence[str]) -> None:
     """Raises ValueError for an unknown option, with the nearest name; like Spark's own they are case-insensitive."""
     lower = {name.lower(): name for name in known}
     if unknown := sorted(name for name in options if name.lower() not in lower):
-        near = [lower[found] for name in unknown for found in get_close_matches(name.lower(), lower, 1)]
+        near = [lower[match] for name in unknown for match in get_close_matches(name.lower(), lower, 1)]
         meant = f" Did you mean {' and '.join(near)}?" if near else ""
         raise ValueError(f"There is no option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
 

@@ -1,4 +1,7 @@
-"""How many messages a batch of a stream has, and how long few of them wait: options that the Kafka source names."""
+"""Batch limits of a stream: messages per batch, and the longest wait for more.
+
+The options have the names of the Kafka source.
+"""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +15,10 @@ UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_0
 
 
 class Pace(NamedTuple):
-    """Of a stream: messages of a batch, of all queues together, and how long fewer than `least` may wait."""
+    """The limits of a stream, over all queues together.
+
+    `most`: messages per batch.  `delay_ms`: how long fewer than `least` messages may wait.  None: no limit.
+    """
 
     most: int | None = None
     least: int | None = None
@@ -27,13 +33,13 @@ def pace_of(options: Mapping[str, str]) -> Pace:
     if most is not None and least is not None and least > most:
         raise ValueError(f"Option minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most}).")
     text = options.get("maxTriggerDelay", f"{DELAY_MS}ms").strip().lower()
-    found = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
-    if found is None or found[2] not in UNITS_MS:
+    match = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
+    if match is None or match[2] not in UNITS_MS:
         raise ValueError(f"Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and {text} is none.")
-    return Pace(most, least, int(found[1]) * UNITS_MS[found[2]])
+    return Pace(most, least, int(match[1]) * UNITS_MS[match[2]])
 
 
 def no_pace(options: Mapping[str, str]) -> None:
-    """Of reading once.  Raises ValueError."""
-    if given := [name for name in PACE if name in options]:
-        raise ValueError(f"Reading once has no triggers: option {given[0]} is for a stream.")
+    """Refuse these options for a batch read.  Raises ValueError."""
+    if names := [name for name in PACE if name in options]:
+        raise ValueError(f"Reading once has no triggers: option {names[0]} is for a stream.")

@@ -17,7 +17,7 @@ P = TypeVar("P", bound=Piece)
 
 
 def packed(pieces: Iterable[P], most_bytes: int) -> list[list[P]]:
-    """In order, small ones together up to `most_bytes`: every task has a fixed cost."""
+    """Group consecutive pieces up to `most_bytes` in order, because every task has a fixed cost."""
     groups: list[list[P]] = []
     room = 0
     for piece in pieces:

@@ -68,13 +68,13 @@ NO_END = 1 << 62
 Bounds = Mapping[tuple[str, int], tuple[int, int]]
 
 
-def queues_of(root: Path, wanted: Wanted = EVERYTHING) -> list[tuple[str, int]]:
+def queues_of(root: Path, selection: Wanted = EVERYTHING) -> list[tuple[str, int]]:
     """Topic and id of every queue that has a directory, sorted."""
     return [
         (topic, queue_id)
         for topic, queue_id in queues_in(root)[0]
-        if (wanted.topics is None or topic in wanted.topics)
-        and (wanted.queue_ids is None or queue_id in wanted.queue_ids)
+        if (selection.topics is None or topic in selection.topics)
+        and (selection.queue_ids is None or queue_id in selection.queue_ids)
     ]
 
 
@@ -118,12 +118,12 @@ Part = tuple[int, Longs, NDArray[Any]]
 """The index of a queue, queue offsets, and their units (`UNIT`)."""
 
 
-def places(root: Path, wanted: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
+def places(root: Path, selection: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
     """Every message whose record begins in `[start, end)` of the log and that is in a queue.
 
     `bounds`: the offsets `[from, to)` by queue; other queues are not read then.
     """
-    queues = queues_of(root, wanted)
+    queues = queues_of(root, selection)
     return sorted_places(queues, unit_parts(root, queues, start, end, bounds))
 
 
@@ -168,8 +168,8 @@ def sorted_places(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
 
 def _is_message(units: NDArray[Any]) -> NDArray[np.bool_]:
     size = units["size"].astype(np.int32)
-    found: NDArray[np.bool_] = (size > 0) & (size != FILLER_BYTES)
-    return found
+    is_message: NDArray[np.bool_] = (size > 0) & (size != FILLER_BYTES)
+    return is_message
 
 
 def _copied(units: NDArray[Any], chosen: Longs) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""How far a stream of messages is behind, from its progress."""
+"""The number of messages a stream is behind, from its progress."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ def behind(source: Mapping[str, Any]) -> int:
 
 
 def _offsets(value: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """By the names around each offset, which together are its queue's."""
+    """Yield each offset with the names around it, which together identify its queue."""
     if isinstance(value, dict):
         for part, inner in value.items():
             yield from _offsets(inner, (*name, part))

@@ -39,7 +39,7 @@ class Properties:
         return pa.MapArray.from_arrays(pa.array(self._first_pairs.astype(np.int32)), self._names, self._slots(2))
 
     def value(self, name: str) -> pa.Array:
-        """Of the property, null if missing; the last one of several."""
+        """Return the property's value for each row, null if missing; the last value if there are several."""
         if not self._is_plain:
             return pa.array([row.get(name) for row in self._rows], pa.string())
         text = name.encode()
@@ -55,8 +55,8 @@ class Properties:
     def _unended(self) -> Longs:
         """Texts that are not empty and have no separator at the end."""
         filled: Longs = np.flatnonzero(np.diff(self._offsets))
-        found: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
-        return found
+        unended: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
+        return unended
 
     @cached_property
     def _separators(self) -> Longs:
@@ -66,9 +66,9 @@ class Properties:
     @cached_property
     def _is_plain(self) -> bool:
         """Only pairs, each with a name and a value."""
-        found = self._separators
-        kinds = self._data[found]
-        return len(found) % 2 == 0 and bool(
+        separators = self._separators
+        kinds = self._data[separators]
+        return len(separators) % 2 == 0 and bool(
             (kinds[::2] == _NAME_END).all()
             and (kinds[1::2] == _PAIR_END).all()
             and (self._name_bytes > 0).all()
@@ -126,7 +126,7 @@ class Properties:
 
     @property
     def _repeats_names(self) -> bool:
-        """Whether a row has a name twice."""
+        """True if a row may have a name twice."""
         first, last = self._data[self._starts], self._data[self._marks - 1]
         alike = (self._name_bytes << 16) | (first.astype(np.int64) << 8) | last
         if not self._repeats(alike):
@@ -134,7 +134,7 @@ class Properties:
         return self._repeats(self._names.dictionary_encode().indices.to_numpy())
 
     def _repeats(self, marks: NDArray[Any]) -> bool:
-        """Whether two pairs of a row have the same mark, or there are too many to check."""
+        """Return whether two pairs of a row have the same mark, or there are too many to check."""
         rows = self._row_of
         most = int(np.diff(self._first_pairs).max(initial=0))
         return most > MAX_PAIRS or any(
@@ -157,7 +157,7 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
 
 
 def _ended(texts: pa.Array, unended: Longs) -> pa.Array:
-    """With a separator added to those that have none at the end."""
+    """Add a separator to those texts that do not end with one."""
     ends = np.zeros(len(texts), np.bool_)
     ends[unended] = True
     return pc.binary_join_element_wise(texts, pc.if_else(pa.array(ends), "\x02", ""), "")

@@ -73,28 +73,28 @@ SCHEMA = pa.schema(
 """One row per message; times in ms, `body` is the original one."""
 
 
-def batches(log: Log, found: Places, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+def batches(log: Log, places: Places, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """Messages of one file, in the order of the log.
 
     A place without its record (truncated, overwritten, of another queue) has no row: a broker would not serve it
     either; `store_audit` reports it.
     """
-    if not len(found):
+    if not len(places):
         return
     with open(log.path, "rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    for start in range(0, len(found), rows):
-        part = found.part(slice(start, start + rows))
+    for start in range(0, len(places), rows):
+        part = places.part(slice(start, start + rows))
         piece = _Piece(data, part.physical - log.start, part)
         if len(piece.found):
             yield from _made(piece, columns)
 
 
-def batches_at(data: bytes, at: Longs, found: Places, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Records in a broker's answers, where they begin.  Raises CorruptRecord when one is not what `found` says."""
-    piece = _Piece(data, at, found)
-    if len(piece.found) != len(found):
-        wrong = int(np.setdiff1d(found.queue_offset, piece.found.queue_offset)[0])
+def batches_at(data: bytes, at: Longs, places: Places, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Records in a broker's answers, where they begin.  Raises CorruptRecord when one is not what `places` says."""
+    piece = _Piece(data, at, places)
+    if len(piece.found) != len(places):
+        wrong = int(np.setdiff1d(places.queue_offset, piece.found.queue_offset)[0])
         raise CorruptRecord(f"what a broker gives for offset {wrong} is no record of that queue")
     yield from _made(piece, columns)
 
@@ -114,7 +114,7 @@ def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 
 def with_store(name: str | None, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """With the name of the store if the columns have it, and only those columns."""
+    """Return the batch with only these columns, including the name of the store if they name it."""
     if STORE in columns:
         batch = batch.add_column(0, STORE, pa.repeat(pa.scalar(name), len(batch)))
     return batch.select(columns)
@@ -128,26 +128,26 @@ def of_message(columns: Sequence[str]) -> list[str]:
 class _Piece:
     """Records of one batch, which begin at `at`: their heads, and the positions of their parts in the file."""
 
-    def __init__(self, data: mmap.mmap | bytes, at: Longs, found: Places) -> None:
+    def __init__(self, data: mmap.mmap | bytes, at: Longs, places: Places) -> None:
         self.data = data
         length = len(data)
-        inside = (at >= 0) & (found.size > 0) & (at + found.size <= length) & (at + HEAD_BYTES <= length)
+        inside = (at >= 0) & (places.size > 0) & (at + places.size <= length) & (at + HEAD_BYTES <= length)
         if not inside.all():
-            found, at = found.part(inside), at[inside]
+            places, at = places.part(inside), at[inside]
         # As plain bytes: NumPy copies a structure field by field.
         everywhere = np.ndarray((max(0, length - HEAD_BYTES + 1),), _HEAD_AS_BYTES, buffer=data, strides=(1,))
         head = (everywhere[at] if len(at) else np.empty(0, _HEAD_AS_BYTES)).view(_HEAD)
         magic = head["magic"]
         fits = (
-            (head["size"] == found.size)
-            & (head["physical"] == found.physical)
+            (head["size"] == places.size)
+            & (head["physical"] == places.physical)
             & ((magic == MAGIC) | (magic == MAGIC_V2))
-            & (head["queue_offset"] == found.queue_offset)
+            & (head["queue_offset"] == places.queue_offset)
         )
-        fits &= head["queue_id"] == np.array([queue_id for _, queue_id in found.queues], np.int64)[found.queue]
+        fits &= head["queue_id"] == np.array([queue_id for _, queue_id in places.queues], np.int64)[places.queue]
         if not fits.all():
-            found, head, at = found.part(fits), head[fits], at[fits]
-        self.found, self.head, self.at = found, head, at
+            places, head, at = places.part(fits), head[fits], at[fits]
+        self.found, self.head, self.at = places, head, at
         self._read_lengths()
 
     def _read_lengths(self) -> None:
@@ -183,7 +183,7 @@ class _Piece:
         self._keep(self._is_of_its_topic(every))
 
     def _is_of_its_topic(self, every: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Where the record has the topic of its queue."""
+        """Return a mask of the records that have the topic of their queue."""
         numbers = {topic: number for number, (topic, _) in enumerate(self.found.queues)}
         topics = np.array([numbers[topic] for topic, _ in self.found.queues], np.int64)[self.found.queue]
         same = np.zeros(len(topics), np.bool_)
@@ -261,10 +261,10 @@ class _Piece:
             return pa.repeat(pa.scalar(host_text(values[0].tobytes())), len(values))
         encoded = pa.array(values).dictionary_encode()
         texts = pa.array([host_text(value.tobytes()) for value in encoded.dictionary.to_numpy()], pa.string())
-        found = texts.take(encoded.indices)
+        hosts = texts.take(encoded.indices)
         if not len(self.long_hosts):
-            return found
-        listed = found.to_pylist()
+            return hosts
+        listed = hosts.to_pylist()
         for row in self.long_hosts:
             flags, begin = int(self.sys_flag[row]), int(self.at[row]) + at
             if name == "store_host" and flags & BORN_HOST_V6:

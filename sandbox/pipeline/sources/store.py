@@ -149,10 +149,10 @@ class StoreReader(DataSourceReader):
         pieces: list[Piece] = []
         messages = 0
         for root in self.roots:
-            found = offsets.extents([root], self.wanted)
-            bounds = self._bounds(root, found)
+            extents = offsets.extents([root], self.wanted)
+            bounds = self._bounds(root, extents)
             messages += sum(max(0, end - begin) for begin, end in bounds.values())
-            log_end = max((extent.log_end for extent in found.values()), default=0)
+            log_end = max((extent.log_end for extent in extents.values()), default=0)
             skipped = self.asked.skipped.get(root.name or "", {})
             for log in log_files(root.path):
                 start, end = max(log.start, skipped.get(log.start, 0)), min(log.end, log_end)
@@ -160,17 +160,17 @@ class StoreReader(DataSourceReader):
                     pieces.append(Piece(root, log, start, end, bounds))
         return pieces, messages
 
-    def _bounds(self, root: Root, found: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
+    def _bounds(self, root: Root, extents: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Messages complete now: later ones are not included."""
         offsets.check_asked(
-            self.asked.starting, self.asked.ending, found, fail_on_data_loss=self.asked.fail_on_data_loss
+            self.asked.starting, self.asked.ending, extents, fail_on_data_loss=self.asked.fail_on_data_loss
         )
-        start = offsets.started(self.asked.starting, self.asked.from_time, found, [root])
-        begins = offsets.begins(start, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        end = offsets.resolved(self.asked.ending, found, start.stores, otherwise="latest")
+        start = offsets.started(self.asked.starting, self.asked.from_time, extents, [root])
+        begins = offsets.begins(start, extents, fail_on_data_loss=self.asked.fail_on_data_loss)
+        end = offsets.resolved(self.asked.ending, extents, start.stores, otherwise="latest")
         return {
             (queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
-            for queue, extent in found.items()
+            for queue, extent in extents.items()
         }
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -189,7 +189,7 @@ class StoreReader(DataSourceReader):
 
     def _batches(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """Raises FileNotFoundError when the file is deleted."""
-        found = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
+        units = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
         os.stat(piece.log.path)  # a broker deletes a log file before units that point to it
         columns = of_message(self.asked.columns)
-        yield from batches(piece.log, found, columns)
+        yield from batches(piece.log, units, columns)

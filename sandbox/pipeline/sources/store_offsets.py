@@ -65,17 +65,17 @@ class Slice(NamedTuple):
     end: int
 
 
-def extents(roots: Iterable[Root], wanted: Wanted) -> dict[Queue, Extent]:
+def extents(roots: Iterable[Root], selection: Wanted) -> dict[Queue, Extent]:
     """Every queue with a directory.  Raises StoreError where a store is missing."""
-    found = {}
+    by_queue = {}
     for root in roots:
         with StoreReader(root.path) as reader:
             for topic, queue_id in reader.queues():
-                if (wanted.topics is None or topic in wanted.topics) and (
-                    wanted.queue_ids is None or queue_id in wanted.queue_ids
+                if (selection.topics is None or topic in selection.topics) and (
+                    selection.queue_ids is None or queue_id in selection.queue_ids
                 ):
-                    found[Queue(root.name or "", topic, queue_id)] = _extent(reader, topic, queue_id)
-    return found
+                    by_queue[Queue(root.name or "", topic, queue_id)] = _extent(reader, topic, queue_id)
+    return by_queue
 
 
 def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
@@ -93,10 +93,13 @@ def _extent(reader: StoreReader, topic: str, queue_id: int) -> Extent:
     )
 
 
-def begins(position: Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
-    """Where reading continues.  Raises StoreError when messages after that were deleted; else those are left out."""
+def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data_loss: bool) -> dict[Queue, int]:
+    """Return the offsets where reading continues.  Raises StoreError if messages from there on were deleted.
+
+    Without `fail_on_data_loss` the deleted ones are left out.
+    """
     chosen = {}
-    for queue, extent in found.items():
+    for queue, extent in by_queue.items():
         start = position.offsets.get(queue)
         if start is None:
             start = 0 if queue.store in position.stores else extent.first
@@ -135,13 +138,13 @@ def shares(waiting: Mapping[Q, int], most: int) -> dict[Q, int]:
     total = sum(waiting.values())
     if total <= most:
         return dict(waiting)
-    given = {queue: count * most // total for queue, count in waiting.items()}
-    left = most - sum(given.values())
+    share_of = {queue: count * most // total for queue, count in waiting.items()}
+    left = most - sum(share_of.values())
     for queue in sorted(waiting):
-        more = 1 if left and given[queue] < waiting[queue] else 0
-        given[queue] += more
+        more = 1 if left and share_of[queue] < waiting[queue] else 0
+        share_of[queue] += more
         left -= more
-    return given
+    return share_of
 
 
 def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
@@ -153,11 +156,11 @@ def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
     ]
 
 
-def packed(found: Iterable[Slice], most: int) -> list[list[Slice]]:
+def packed(slices: Iterable[Slice], most: int) -> list[list[Slice]]:
     """Slices split and combined to groups of `most` messages: every task has a fixed cost."""
     groups: list[list[Slice]] = []
     room = 0
-    for piece in found:
+    for piece in slices:
         start = piece.start
         while start < piece.end:
             if not room:
@@ -198,61 +201,61 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
     named = "stores" in options
     try:
         return position_of(orjson.loads(text), named=named)
-    except ValueError as why:
+    except ValueError as error:
         shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
-        raise ValueError(f"Option {option} has to be earliest, latest or JSON {shape}, and is not: {why}.") from None
+        raise ValueError(f"Option {option} has to be earliest, latest or JSON {shape}, and is not: {error}.") from None
 
 
 def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
     """Raises ValueError when the option names an unknown queue or store."""
     if isinstance(asked, Position):
-        there = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
+        queues_of_store = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
         for queue in sorted(asked.offsets):
-            if (queue.topic, queue.queue_id) not in there.get(queue.store, ()):
+            if (queue.topic, queue.queue_id) not in queues_of_store.get(queue.store, ()):
                 name = _name(queue)
                 raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, and there is none.")
 
 
 def check_asked(
-    starting: str | Position, ending: str | Position, found: Mapping[Queue, Extent], *, fail_on_data_loss: bool
+    starting: str | Position, ending: str | Position, by_queue: Mapping[Queue, Extent], *, fail_on_data_loss: bool
 ) -> None:
-    """Of one read, not of a stream.  Raises StoreError."""
+    """Check the requested offsets of a batch read, not of a stream.  Raises StoreError."""
     starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
     check_range(
         starts,
         ends,
-        {queue: extent.written for queue, extent in found.items()},
+        {queue: extent.written for queue, extent in by_queue.items()},
         lambda queue: f"{_name(queue)[0].lower()}{_name(queue)[1:]}",
         fail_on_data_loss=fail_on_data_loss,
     )
 
 
 def resolved(
-    asked: str | Position, found: Mapping[Queue, Extent], stores: frozenset[str], *, otherwise: str
+    asked: str | Position, by_queue: Mapping[Queue, Extent], stores: frozenset[str], *, otherwise: str
 ) -> Position:
     """The requested position in numbers; queues it does not name get `otherwise`."""
 
     def at(queue: Queue, extent: Extent) -> int:
-        place = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Position) else asked]
+        offset = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Position) else asked]
         if isinstance(asked, Position):
-            place = asked.offsets.get(queue, place)
-        return {EARLIEST: extent.first, LATEST: extent.end}.get(place, place)
+            offset = asked.offsets.get(queue, offset)
+        return {EARLIEST: extent.first, LATEST: extent.end}.get(offset, offset)
 
-    return Position(stores, {queue: at(queue, extent) for queue, extent in found.items()})
+    return Position(stores, {queue: at(queue, extent) for queue, extent in by_queue.items()})
 
 
 def started(
-    asked: str | Position, from_time: FromTime | None, found: Mapping[Queue, Extent], roots: Iterable[Root]
+    asked: str | Position, from_time: FromTime | None, by_queue: Mapping[Queue, Extent], roots: Iterable[Root]
 ) -> Position:
-    """Where reading begins for the first time.  Raises StoreError where there has to be a later message."""
+    """Return the position where a first read begins.  Raises StoreError if a later message is required and missing."""
     paths = {root.name or "": root.path for root in roots}
     if from_time is None:
-        return resolved(asked, found, frozenset(paths), otherwise="earliest")
+        return resolved(asked, by_queue, frozenset(paths), otherwise="earliest")
     starts: dict[Queue, int] = {}
-    for store, queues in groupby(sorted(found), lambda queue: queue.store):
+    for store, queues in groupby(sorted(by_queue), lambda queue: queue.store):
         with StoreReader(paths[store]) as reader:
             for queue in queues:
-                low, high = found[queue].first, found[queue].end
+                low, high = by_queue[queue].first, by_queue[queue].end
                 first = reader.queue(queue.topic, queue.queue_id).first_stored_from(from_time.at_ms, low, high)
                 starts[queue] = from_time.or_end(None if first == high else first, high, _name(queue))
     return Position(frozenset(paths), starts)

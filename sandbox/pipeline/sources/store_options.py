@@ -44,8 +44,8 @@ def roots_of(options: Mapping[str, str]) -> list[Root]:
         raise ValueError("Name the store by load(DIR) or several by option stores, not both.")
     try:
         named = orjson.loads(text)
-    except orjson.JSONDecodeError as why:
-        raise ValueError(f"Option stores is no JSON ({why}): write it as {{name: directory}}.") from None
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"Option stores is no JSON ({error}): write it as {{name: directory}}.") from None
     if not isinstance(named, dict) or not named or not all(isinstance(path, str) and path for path in named.values()):
         raise ValueError("Option stores has to be a JSON object of names and directories, with one store at least.")
     return [Root(name, store_at(Path(path))) for name, path in sorted(named.items())]
@@ -132,10 +132,10 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
     try:
         value = orjson.loads(text)
         lists = value if "stores" in options else {"": value}
-        found = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
-    except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as why:
+        skipped = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
+    except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as error:
         shape = "{store: [[start, end], ...]}" if "stores" in options else "[[start, end], ...]"
-        raise ValueError(f"Option skippedLogs has to be JSON {shape}, and is not: {why}.") from None
-    if unknown := sorted(set(found) - {root.name or "" for root in roots}):
+        raise ValueError(f"Option skippedLogs has to be JSON {shape}, and is not: {error}.") from None
+    if unknown := sorted(set(skipped) - {root.name or "" for root in roots}):
         raise ValueError(f"Option skippedLogs names store {unknown[0]}, and there is none.")
-    return found
+    return skipped

@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
     @property
     def begins_late(self) -> bool:
-        """Whether its start depends on the time of the call."""
+        """True if the start depends on the time of the call."""
         starting = self.starting
         return (
             self.from_time is not None
@@ -97,8 +97,8 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:
         offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
-        found = offsets.extents(self.asked.roots, self.asked.wanted)
-        position = offsets.started(self.asked.starting, self.asked.from_time, found, self.asked.roots)
+        extents = offsets.extents(self.asked.roots, self.asked.wanted)
+        position = offsets.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
         return self._first_end.begun(self._plain(position), is_late=self.asked.begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -108,9 +108,9 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._first_end.take(start):
             return start
         position = offsets.position_of(start, named=self.asked.is_named)
-        found = offsets.extents(self.asked.roots, self.asked.wanted)
-        begins = offsets.begins(position, found, fail_on_data_loss=self.asked.fail_on_data_loss)
-        ends = {queue: extent.end for queue, extent in found.items()}
+        extents = offsets.extents(self.asked.roots, self.asked.wanted)
+        begins = offsets.begins(position, extents, fail_on_data_loss=self.asked.fail_on_data_loss)
+        ends = {queue: extent.end for queue, extent in extents.items()}
         stores = position.stores | {root.name or "" for root in self.asked.roots}
         self._latest = self._plain(Position(stores, ends))
         if self._target is not None:
@@ -127,14 +127,14 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._latest
 
     def prepareForTriggerAvailableNow(self) -> None:
-        found = offsets.extents(self.asked.roots, self.asked.wanted)
-        self._target = {queue: extent.end for queue, extent in found.items()}
+        extents = offsets.extents(self.asked.roots, self.asked.wanted)
+        self._target = {queue: extent.end for queue, extent in extents.items()}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self._first_end.planned(start)
         position, goal = (offsets.position_of(value, named=self.asked.is_named) for value in (start, end))
-        found = offsets.extents(self.asked.roots, self.asked.wanted)
-        begins = offsets.begins(position, found, fail_on_data_loss=self.asked.fail_on_data_loss)
+        extents = offsets.extents(self.asked.roots, self.asked.wanted)
+        begins = offsets.begins(position, extents, fail_on_data_loss=self.asked.fail_on_data_loss)
         slices = offsets.slices(begins, goal)
         least = min(self.asked.min_partitions, messages := sum(piece.end - piece.start for piece in slices))
         most = min(MESSAGES_PER_TASK, messages // least) if least else MESSAGES_PER_TASK
@@ -162,17 +162,17 @@ def rows(
     Raises StoreError when some were removed since they were planned; else those are left out.
     """
     queues = [(piece.queue.topic, piece.queue.queue_id) for piece in pieces]
-    found, counts = slice_places(root, queues, [(piece.start, piece.end) for piece in pieces])
+    units, counts = slice_places(root, queues, [(piece.start, piece.end) for piece in pieces])
     if fail_on_data_loss:
         for piece, count in zip(pieces, counts, strict=True):
             if count < piece.end - piece.start:
                 raise offsets.lost(piece.queue, piece.start, piece.end - count)
-    found = found.part((found.size > 0) & (found.size != FILLER_BYTES))
+    units = units.part((units.size > 0) & (units.size != FILLER_BYTES))
     logs = log_files(root)
-    gone = found.part((found.physical >= 0) & (found.physical < (logs[0].start if logs else NO_END)))
+    gone = units.part((units.physical >= 0) & (units.physical < (logs[0].start if logs else NO_END)))
     if fail_on_data_loss and len(gone):
         raise _removed(pieces, gone)
-    for log, part in by_file(logs, found):
+    for log, part in by_file(logs, units):
         try:
             yield from batches(log, part, columns)
         except FileNotFoundError:
@@ -180,12 +180,12 @@ def rows(
                 raise _removed(pieces, part) from None
 
 
-def by_file(logs: list[Log], found: Places) -> Iterator[tuple[Log, Places]]:
+def by_file(logs: list[Log], units: Places) -> Iterator[tuple[Log, Places]]:
     """The messages in each file of the log; those in none are left out."""
     for log in logs:
-        low, high = np.searchsorted(found.physical, [log.start, log.end])
+        low, high = np.searchsorted(units.physical, [log.start, log.end])
         if low < high:
-            yield log, found.part(slice(low, high))
+            yield log, units.part(slice(low, high))
 
 
 def _removed(pieces: Sequence[Slice], part: Places) -> Exception:

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def reduced(source: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """For `__reduce__` of a data source: it is created again from its options in any process."""
+    """Return the value for a data source's `__reduce__`: any process recreates the source from its options."""
 
     def made(root: str, module: str, name: str, options: Any) -> Any:  # pickled by value: none of our names is needed
         import importlib

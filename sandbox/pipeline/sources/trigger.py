@@ -14,14 +14,17 @@ class Trigger:
 
     @property
     def limit(self) -> ReadLimit:
-        """For `getDefaultReadLimit`."""
+        """The value for `getDefaultReadLimit`."""
         most, least, _ = self._pace
         if most is not None:
             return ReadMaxRows(most)
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def holds_back(self, waiting: int, limit: ReadLimit, now_s: float) -> bool:
-        """Of so many messages.  The first batch comes at once, and so does all that is read without a limit."""
+        """Return whether so many waiting messages are too few for a batch now.
+
+        The first batch is never held back, nor is a read without a limit.
+        """
         least = self._pace.least
         if least is None or isinstance(limit, ReadAllAvailable):
             return False

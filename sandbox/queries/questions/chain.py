@@ -28,25 +28,25 @@ def chain_of(cluster: Cluster, broker: str, message: StoredMessage) -> list[Row]
     unique = message.properties.get(properties.UNIQ_KEY)
     met: dict[tuple[str, int], tuple[BrokerNode, StoredMessage]] = {}
     for node in cluster.nodes.masters():
-        for found in _copies(node, message, unique) if unique else ():
-            met[node.name, found.physical_offset] = node, found
+        for copy in _copies(node, message, unique) if unique else ():
+            met[node.name, copy.physical_offset] = node, copy
     node = next((each for each in cluster.nodes.masters() if each.name == broker), cluster.nodes.broker(broker))
     met[broker, message.physical_offset] = node, message
     ordered = sorted(met.items(), key=lambda item: (item[1][1].store_ms, item[0]))
-    return [{**_step(*found), "here": place == (broker, message.physical_offset)} for place, found in ordered][:STEPS]
+    return [{**_step(*step), "here": key == (broker, message.physical_offset)} for key, step in ordered][:STEPS]
 
 
 def origin_topic(message: StoredMessage) -> str:
     """The topic an application sent it to, wherever this copy lies."""
-    found = message.properties
+    values = message.properties
     moved = message.topic in (SCHEDULE_TOPIC, HALF_TOPIC)
-    return found.get(properties.RETRY_TOPIC) or (found.get(properties.REAL_TOPIC) if moved else None) or message.topic
+    return values.get(properties.RETRY_TOPIC) or (values.get(properties.REAL_TOPIC) if moved else None) or message.topic
 
 
 def _copies(node: BrokerNode, message: StoredMessage, unique: str) -> list[StoredMessage]:
     store = node.running.store
-    wanted = {origin_topic(message), message.topic, SCHEDULE_TOPIC, HALF_TOPIC}
-    topics = sorted({name for name, _ in store.queues() if name in wanted or name.startswith(_COPIES)})
+    names = {origin_topic(message), message.topic, SCHEDULE_TOPIC, HALF_TOPIC}
+    topics = sorted({name for name, _ in store.queues() if name in names or name.startswith(_COPIES)})
     return [
         copy
         for topic in topics

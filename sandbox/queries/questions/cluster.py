@@ -17,7 +17,10 @@ Row = dict[str, Any]
 
 
 def route(cluster: Cluster, question: Route) -> Row:
-    """What one name server answers a client that asks for the topic, or what all do: one that is down knows nothing."""
+    """Return the route that one name server, or each of them, returns for the topic.
+
+    A name server that is down returns no route.  Raises ActionRefused (404) if the named one does not run.
+    """
     if question.everywhere:
         return {
             "topic": question.topic,
@@ -36,9 +39,9 @@ def _answer_of(node: NameServerNode, topic: str) -> Row:
     """`code` as its answer has it: 0, or 17 for a topic no broker registered with it; None while it is down."""
     if node.name_server is None:
         return {"known": None, "route": None, "code": None}
-    found = node.name_server.route_info.route(topic)
-    answer = None if found is None else orjson.loads(found.encode())
-    return {"known": found is not None, "route": answer, "code": 0 if found is not None else 17}
+    route = node.name_server.route_info.route(topic)
+    answer = None if route is None else orjson.loads(route.encode())
+    return {"known": route is not None, "route": answer, "code": 0 if route is not None else 17}
 
 
 def offset_file(cluster: Cluster, question: OffsetFile) -> Row:

@@ -1,4 +1,4 @@
-"""What a crash would repeat, before one is made."""
+"""A preview of the messages that a crash would cause to be redelivered."""
 
 from typing import Any
 
@@ -35,13 +35,13 @@ def plan(cluster: Cluster, question: PlanCrash) -> Row:
 
 def _rows(cluster: Cluster, member: ConsumerActor) -> list[Row]:
     view, now_ms = GroupView(cluster, member.group), cluster.clock.now_ms()
-    found = [
+    cached = [
         (mq, *redelivered_of(view, member, mq, now_ms))
         for mq, _ in member.owned_queues()
         if not view.is_read_beside(member, mq)
     ]
     return [
         {"group": member.group, "topic": mq.topic, "queue": mq.row, "done": done, "begun": begun}
-        for mq, done, begun in sorted(found)
+        for mq, done, begun in sorted(cached)
         if done + begun
     ]

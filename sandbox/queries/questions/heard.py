@@ -1,4 +1,4 @@
-"""What the journal's memory says of some messages: who pulled them, and what listeners made of them."""
+"""Pulls and deliveries of some messages, from the journal's memory."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -41,10 +41,10 @@ class Heard(NamedTuple):
 
 
 def heard_of(cluster: Cluster, places: Places) -> Heard:
-    """What the journal's memory (10 000 entries) holds of them."""
+    """Return the facts about these messages that the journal's memory (10 000 entries) holds."""
     journal, history = cluster.journal, cache_of(cluster).queue_history
     history.read(journal)
-    found = Heard(
+    heard = Heard(
         {},
         {},
         {},
@@ -55,18 +55,18 @@ def heard_of(cluster: Cluster, places: Places) -> Heard:
     for entry in sorted((entry for key in places for entry in history.of(key)), key=lambda entry: entry.seq):
         event = entry.event
         assert isinstance(event, OfQueue)
-        _note(cluster, found, entry, places[event.topic, event.broker, event.queue_id])
-    return found
+        _note(cluster, heard, entry, places[event.topic, event.broker, event.queue_id])
+    return heard
 
 
-def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
+def _note(cluster: Cluster, heard: Heard, entry: Entry, steps: Mapping[int, int]) -> None:
     seq, at_ms, _, event, _ = entry
     match event:
         case MessagesConsumed():
             for offset in event.offsets:
                 if offset in steps:
                     _add(
-                        found.deliveries,
+                        heard.deliveries,
                         event.group,
                         {
                             "seq": str(seq),
@@ -85,7 +85,7 @@ def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]
                     )
         case MessageConsumedOnce() if event.offset in steps:
             _add(
-                found.deliveries,
+                heard.deliveries,
                 event.group,
                 {
                     "seq": str(seq),
@@ -105,15 +105,15 @@ def _note(cluster: Cluster, found: Heard, entry: Entry, steps: Mapping[int, int]
         case MessagesFiltered():
             for offset in event.offsets:
                 if offset in steps:
-                    _add(found.pulls, event.group, _pull(cluster, seq, at_ms, event, steps[offset], "filtered"))
+                    _add(heard.pulls, event.group, _pull(cluster, seq, at_ms, event, steps[offset], "filtered"))
         case PullAnswered(code=ResponseCode.SUCCESS):
             for offset, step in steps.items():
                 if event.asked <= offset < event.next_offset:
-                    _add(found.pulls, event.group, _pull(cluster, seq, at_ms, event, step, "pulled"))
+                    _add(heard.pulls, event.group, _pull(cluster, seq, at_ms, event, step, "pulled"))
         case MessagesStored():
             for offset, step in steps.items():
                 if event.first_offset <= offset < event.first_offset + event.count:
-                    found.stored[step] = str(seq)
+                    heard.stored[step] = str(seq)
 
 
 def _pull(cluster: Cluster, seq: int, at_ms: int, event: MessagesFiltered | PullAnswered, step: int, what: str) -> Row:

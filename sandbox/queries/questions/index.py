@@ -21,28 +21,28 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
         (node, node.running.store.index.walk(question.topic, question.key, question.from_ms, question.to_ms))
         for node in nodes
     ]
-    node, found = next(((node, found) for node, found in walks if _matches(found.files)), walks[0])
+    node, lookup = next(((node, lookup) for node, lookup in walks if _matches(lookup.files)), walks[0])
     store = node.running.store
-    files = [_file(store, file) for file in found.files]
-    messages = [row for physical in sorted(_matches(found.files)) if (row := _message(store, physical)) is not None]
+    files = [_file(store, file) for file in lookup.files]
+    messages = [row for physical in sorted(_matches(lookup.files)) if (row := _message(store, physical)) is not None]
     return {
         "broker": node.name,
         "topic": question.topic,
         "key": question.key,
-        "text": found.text,
-        "hash_signed": found.hash_signed,
-        "hash": found.hash,
+        "text": lookup.text,
+        "hash_signed": lookup.hash_signed,
+        "hash": lookup.hash,
         "from_ms": question.from_ms,
         "to_ms": question.to_ms,
         "files": files,
         "found": messages,
-        "ended": {"code": _ended(store, found.files, found=bool(messages)), "values": _values(found.files)},
+        "ended": {"code": _ended(store, lookup.files, is_indexed=bool(messages)), "values": _values(lookup.files)},
         "scanned_instead": _messages_of(store, question.topic),
     }
 
 
 def _messages_of(store: MessageStore, topic: str) -> int:
-    """How many messages a search without an index would have to look at."""
+    """Return how many messages a search without an index would have to read."""
     return sum(
         store.max_offset(name, queue_id) - max(0, store.min_offset(name, queue_id))
         for name, queue_id in store.queues()
@@ -88,10 +88,10 @@ def _message(store: MessageStore, physical: int) -> Row | None:
     return None if message is None else message_row(message)
 
 
-def _ended(store: MessageStore, files: tuple[FileWalk, ...], *, found: bool) -> str:
+def _ended(store: MessageStore, files: tuple[FileWalk, ...], *, is_indexed: bool) -> str:
     """The station where the search ended, for the sentence of the page."""
     searched = [file for file in files if file.searched]
-    if found:
+    if is_indexed:
         return "found"
     if not files:
         return "no_files"

@@ -1,4 +1,4 @@
-"""What a broker's index finds for a key, decoded."""
+"""Messages that a broker's index returns for a key, decoded."""
 
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record
@@ -12,13 +12,13 @@ FOREVER_MS = 2**62
 def records_by_key(
     store: MessageStore, topic: str, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS
 ) -> list[StoredMessage]:
-    """Of that topic, in the order of the log; other keys of the same hash come along, as from a broker."""
-    found: list[StoredMessage] = []
+    """Return the topic's messages in log order.  As from a broker, keys with the same hash are included."""
+    messages: list[StoredMessage] = []
     for raw in store.query(topic, key, FOUND_BY_KEY, begin_ms, end_ms).records:
         try:
             message = record.decode(raw)
         except CorruptRecord:
             continue
         if message.topic == topic:
-            found.append(message)
-    return found
+            messages.append(message)
+    return messages

@@ -1,4 +1,4 @@
-"""How far the lab in progress is."""
+"""The progress of the lab in progress."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import LabState

@@ -1,4 +1,4 @@
-"""What became of a message: where its copies lie, and how far each group has come with it."""
+"""The life of a message: where its copies are stored, and how far each group has processed it."""
 
 from typing import Any
 
@@ -68,30 +68,33 @@ def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
 
 
 def _groups(cluster: Cluster, topic: str, chain: list[Row], heard: Heard) -> list[str]:
-    """Who reads the topic, or did; who wants one of the copies, or pulled one."""
-    found = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
+    """Return the groups that read or have read the topic, that a copy is for, or that pulled a copy."""
+    groups = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
     for node in cluster.nodes.masters():
-        found |= set(node.running.consumer_offsets.groups_of(topic))
-        found |= {name for name, group in node.running.consumers.groups.items() if topic in group.subscriptions}
-    found |= {
+        groups |= set(node.running.consumer_offsets.groups_of(topic))
+        groups |= {name for name, group in node.running.consumers.groups.items() if topic in group.subscriptions}
+    groups |= {
         actor.group
         for actor in cluster.actors.consumers()
         if any(sub.topic == topic for sub in actor.settings.subscriptions)
     }
-    return sorted(found - {TRANSACTION_GROUP})[:GROUPS]
+    return sorted(groups - {TRANSACTION_GROUP})[:GROUPS]
 
 
 def _group(cluster: Cluster, name: str, topic: str, message: StoredMessage, chain: list[Row], heard: Heard) -> Row:
     view = GroupView(cluster, name)
-    wanted = _subscription(view, topic)
+    subscription = _subscription(view, topic)
     own = [number for number, step in enumerate(chain) if _reads(name, topic, step)]
-    places = [place for number in own for place in _places(view, number, chain[number])]
-    deliveries = [*heard.deliveries.get(name, ()), *(row for place in places for row in _working(view, place, chain))]
+    places = [position for number in own for position in _places(view, number, chain[number])]
+    deliveries = [
+        *heard.deliveries.get(name, ()),
+        *(row for position in places for row in _working(view, position, chain)),
+    ]
     return {
         "group": name,
         "model": view.model,
-        "expression": None if wanted is None else wanted.sub_string,
-        "subscribed": None if wanted is None else _wants(wanted, message),
+        "expression": None if subscription is None else subscription.sub_string,
+        "subscribed": None if subscription is None else _wants(subscription, message),
         "state": _state_of(name, chain, places),
         "given": _given(cluster, view, chain, own),
         "places": places,
@@ -114,12 +117,15 @@ def _subscription(view: GroupView, topic: str) -> SubscriptionData | None:
     return None
 
 
-def _wants(wanted: SubscriptionData, message: StoredMessage) -> bool | None:
-    """By hash at the broker, then by text at the client (spec broker-behaviour 3.3)."""
-    if wanted.expression_type not in (TAG, "", None):
+def _wants(subscription: SubscriptionData, message: StoredMessage) -> bool | None:
+    """Return whether the message matches: by tag hash at the broker, then by text at the client.
+
+    None: an SQL92 condition, which is not evaluated here (spec broker-behaviour 3.3).
+    """
+    if subscription.expression_type not in (TAG, "", None):
         return None
     tag = message.properties.get("TAGS", "")
-    return not wanted.codes or (tags_code(tag) in wanted.codes and tag in wanted.tags)
+    return not subscription.codes or (tags_code(tag) in subscription.codes and tag in subscription.tags)
 
 
 def _state_of(name: str, chain: list[Row], places: list[Row]) -> str:
@@ -228,21 +234,21 @@ def _text(number: int | None) -> str | None:
     return None if number is None else str(number)
 
 
-def _working(view: GroupView, place: Row, chain: list[Row]) -> list[Row]:
+def _working(view: GroupView, position: Row, chain: list[Row]) -> list[Row]:
     """The delivery that has no outcome yet."""
-    if place["state"] != "processing" or place["since_ms"] is None:
+    if position["state"] != "processing" or position["since_ms"] is None:
         return []
-    actor = view.by_row.get(place["owner"])
+    actor = view.by_row.get(position["owner"])
     return [
         {
             "seq": None,
-            "step": place["step"],
-            "client_id": place["owner"],
+            "step": position["step"],
+            "client_id": position["owner"],
             "actor": None if actor is None else actor.label,
-            "started_ms": place["since_ms"],
+            "started_ms": position["since_ms"],
             "ended_ms": None,
             "outcome": None,
-            "reconsume_times": chain[place["step"]]["reconsume_times"],
+            "reconsume_times": chain[position["step"]]["reconsume_times"],
             "thread": None,
             "handler": None if actor is None else actor.handler,
             "batch": None,

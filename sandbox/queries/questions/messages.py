@@ -168,7 +168,7 @@ def _entry(store: MessageStore, message: StoredMessage, unit: QueueUnit) -> Row:
 
 
 def _index_entries(store: MessageStore, message: StoredMessage) -> list[Row]:
-    """Where each key of the message stands in the index: the unique key first, then KEYS in their order."""
+    """Return the index entries of each key of the message: the unique key first, then KEYS in their order."""
     unique, keys = message.properties.get(properties.UNIQ_KEY), message.properties.get(properties.KEYS, "")
     named = [(unique, True)] if unique else []
     named += [(key, False) for key in dict.fromkeys(keys.split(properties.KEY_SEPARATOR)) if key]

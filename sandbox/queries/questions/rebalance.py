@@ -1,4 +1,4 @@
-"""Who would get what: the strategy itself is asked, with members added, removed or made up."""
+"""A preview of a rebalance: the strategy itself runs, with members added, removed or made up."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -27,7 +27,7 @@ COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lis
 
 
 class Divided(NamedTuple):
-    """What strategies are given."""
+    """The input of a strategy."""
 
     mqs: list[MessageQueue]
     members: list[str]
@@ -87,14 +87,14 @@ def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> t
     return new, sorted([*stay, *new])
 
 
-def made_up_queues(topic: str, wanted: int, now: list[MessageQueue]) -> list[MessageQueue]:
+def made_up_queues(topic: str, count: int, now: list[MessageQueue]) -> list[MessageQueue]:
     """So many queues, spread over the brokers that have the topic."""
     brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
-    share, odd = divmod(wanted, len(brokers))
+    share, odd = divmod(count, len(brokers))
     return [
         MessageQueue(topic, broker, number)
-        for place, broker in enumerate(brokers)
-        for number in range(share + (place < odd))
+        for position, broker in enumerate(brokers)
+        for number in range(share + (position < odd))
     ]
 
 
@@ -112,19 +112,19 @@ def shares_of(
     if not mqs or not members:
         return {member: [] for member in members}
     try:
-        wanted = set(mqs)
+        routed = set(mqs)
         return {
-            member: [mq for mq in strategy.allocate(group, member, mqs, members) if mq in wanted] for member in members
+            member: [mq for mq in strategy.allocate(group, member, mqs, members) if mq in routed] for member in members
         }
-    except ClientError as why:
+    except ClientError as error:
         raise ActionRefused(
             422,
             "{strategy} cannot divide these queues: {why}.",
             "Choose another strategy.",
             field="strategy",
             strategy=strategy.name,
-            why=str(why),
-        ) from why
+            why=str(error),
+        ) from error
 
 
 def moves_between(before: Shares, after: Shares) -> int:
@@ -162,7 +162,7 @@ def compared_with_itself(
 
 
 class Nowhere:
-    """For strategies that read neither lists nor rooms."""
+    """A lookup without labels and rooms, for strategies that read neither lists nor rooms."""
 
     def label_of(self, client_id: str) -> str | None:
         return None

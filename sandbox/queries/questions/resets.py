@@ -1,4 +1,4 @@
-"""What a reset would do in a sandbox: the plan as the dialog shows it, and its `OffsetsView`.
+"""The plan of a reset in a sandbox, as the dialog shows it, and its `OffsetsView`.
 
 The view reads brokers' stores and tables and in-process members, in this turn.
 """

@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """Where a search goes on: which queue of those it goes through, and where in it; and what it has done so far."""
+    """The position where a search continues: the queue's index, the offset in it, and the counts so far."""
 
     place: int
     offset: int | None
@@ -63,7 +63,7 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
     milliseconds.  Raises ActionRefused: 422 for fields that do not go together, 404 for a place where nothing is.
     """
     if question.id:
-        rows = [full_row(found.message, found.broker) for found in by_id(cluster, question.id, question.topic)]
+        rows = [full_row(match.message, match.broker) for match in by_id(cluster, question.id, question.topic)]
         return _all("id", rows)
     if not question.topic:
         raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
@@ -77,14 +77,14 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
 def by_id(cluster: Cluster, text: str, topic: str | None = None) -> list[Found]:
     """An offset id names its place; else it is looked up as a unique key, in one topic or in all, the oldest first."""
     text = text.strip()
-    place = _place(text)
-    for node in cluster.nodes.masters() if place is not None else ():
-        assert place is not None
-        message = node.running.store.read_message(place.physical_offset)
-        if message is not None and node.record.is_named(msg_id.host_text(place.host)):
+    message_id = _place(text)
+    for node in cluster.nodes.masters() if message_id is not None else ():
+        assert message_id is not None
+        message = node.running.store.read_message(message_id.physical_offset)
+        if message is not None and node.record.is_named(msg_id.host_text(message_id.host)):
             return [Found(node.name, message)]
     met = _query(cluster, topic, text)
-    return [found for found in met if found.message.properties.get(properties.UNIQ_KEY) == text]
+    return [match for match in met if match.message.properties.get(properties.UNIQ_KEY) == text]
 
 
 def why_not(cluster: Cluster, text: str) -> Row:
@@ -94,17 +94,17 @@ def why_not(cluster: Cluster, text: str) -> Row:
     `deleted` and `beyond_end` (`broker`, `physical_offset`, `low`, `high` of its log); `no_record` (the same): the id
     points between two records.
     """
-    place = _place(text.strip())
-    if place is None:
+    message_id = _place(text.strip())
+    if message_id is None:
         return {"code": "not_indexed"}
-    address = msg_id.host_text(place.host)
+    address = msg_id.host_text(message_id.host)
     node = next((node for node in cluster.nodes.brokers if node.record.is_named(address)), None)
     if node is None:
         known = cluster.nodes.masters()
         return {"code": "other_broker", "address": address, "known": ", ".join(node.record.address for node in known)}
     if node.broker is None:
         return {"code": "broker_down", "broker": node.node}
-    store, physical = node.running.store, place.physical_offset
+    store, physical = node.running.store, message_id.physical_offset
     values = {
         "broker": node.node,
         "physical_offset": str(physical),
@@ -137,11 +137,11 @@ def _all(by: str, rows: list[Row], *, more: bool = False) -> Row:
 
 
 def _by_key(cluster: Cluster, question: FindMessages) -> Row:
-    """What the index knows; other keys of the same hash are left out, as a client leaves them out."""
+    """Return the messages the index has for the key.  Other keys with the same hash are left out, as a client does."""
     assert question.key is not None
     begin_ms, end_ms = question.from_ms or 0, FOREVER_MS if question.to_ms is None else question.to_ms
     met = _query(cluster, question.topic, question.key, begin_ms, end_ms)
-    rows = [message_row(found.message, found.broker) for found in met if _has_key(found.message, question.key)]
+    rows = [message_row(match.message, match.broker) for match in met if _has_key(match.message, question.key)]
     return _all("key", rows, more=len(met) >= FOUND_BY_KEY)
 
 
@@ -153,13 +153,13 @@ def _has_key(message: StoredMessage, key: str) -> bool:
 
 
 def _query(cluster: Cluster, topic: str | None, key: str, begin_ms: int = 0, end_ms: int = FOREVER_MS) -> list[Found]:
-    """By store time; of all topics where none is named."""
-    found: list[Found] = []
+    """Return the messages with the key by store time; without a topic, those of all topics."""
+    matches: list[Found] = []
     for node in cluster.nodes.masters():
         store = node.running.store
         for name in [topic] if topic else sorted({name for name, _ in store.queues()}):
-            found += [Found(node.name, message) for message in records_by_key(store, name, key, begin_ms, end_ms)]
-    return sorted(found, key=lambda each: (each.message.store_ms, each.broker, each.message.physical_offset))
+            matches += [Found(node.name, message) for message in records_by_key(store, name, key, begin_ms, end_ms)]
+    return sorted(matches, key=lambda each: (each.message.store_ms, each.broker, each.message.physical_offset))
 
 
 def _by_place(cluster: Cluster, question: FindMessages) -> Row:
@@ -201,13 +201,13 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
             "cursor": None if going_on is None else str(going_on),
         }
 
-    for place in range(cursor.place, len(queues)):
-        store, mq = queues[place]
-        resumed = cursor.offset if place == cursor.place else None
-        offset = begins[place] if resumed is None else max(resumed, begins[place])
+    for position in range(cursor.place, len(queues)):
+        store, mq = queues[position]
+        resumed = cursor.offset if position == cursor.place else None
+        offset = begins[position] if resumed is None else max(resumed, begins[position])
         while offset < store.max_offset(mq.topic, mq.queue_id):
             if len(rows) >= ROWS or scanned >= cluster.limits.scan_entries or wall.monotonic() > until_s:
-                return answer(Cursor(place, offset, cursor.scanned + scanned, cursor.found + len(rows)))
+                return answer(Cursor(position, offset, cursor.scanned + scanned, cursor.found + len(rows)))
             unit = store.unit(mq.topic, mq.queue_id, offset)
             scanned += 1
             offset += 1
@@ -225,16 +225,16 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
 
 def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore, MessageQueue]]:
     """Those of the topic, or the one that is named.  Raises ActionRefused where there is none."""
-    found = [
+    queues = [
         (node.running.store, MessageQueue(topic, node.name, queue_id))
         for node in cluster.nodes.masters()
         for topic, queue_id in node.running.store.queues()
         if topic == question.topic
     ]
     if question.queue is None:
-        return found
+        return queues
     row_parts("queue", question.queue)
-    chosen = [pair for pair in found if pair[1].row == question.queue]
+    chosen = [pair for pair in queues if pair[1].row == question.queue]
     if not chosen:
         raise ActionRefused(
             404,

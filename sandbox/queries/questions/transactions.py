@@ -13,7 +13,7 @@ ROWS = 100
 
 def find(cluster: Cluster, question: Transactions) -> Row:
     """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
-    found, now_ms = open_transactions(cluster), cluster.clock.now_ms()
+    pending, now_ms = open_transactions(cluster), cluster.clock.now_ms()
     return {
         "rows": [
             {
@@ -28,7 +28,7 @@ def find(cluster: Cluster, question: Transactions) -> Row:
                 "born_ms": half.born_ms,
                 "age_ms": max(0, now_ms - half.born_ms),
             }
-            for node, half in found[:ROWS]
+            for node, half in pending[:ROWS]
         ],
-        "count": len(found),
+        "count": len(pending),
     }

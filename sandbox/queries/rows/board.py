@@ -35,7 +35,7 @@ class OldestMessage(TypedDict):
 
 
 class DownMark(TypedDict):
-    """Of a queue whose master is down."""
+    """The mark of a queue whose master is down."""
 
     known_at_ms: int  # when the master's last word was
     reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
@@ -43,7 +43,7 @@ class DownMark(TypedDict):
 
 
 class MasterState(TypedDict):
-    """Whether the queue's master answers."""
+    """The state of the queue's master."""
 
     down: DownMark | None  # None: it does
 
@@ -57,7 +57,7 @@ class QueueEnds(TypedDict):
 
 
 class QueuePosition(TypedDict):
-    """How far the group has come."""
+    """The group's position in the queue."""
 
     committed: str | None  # offset; None: none is stored
     from_zero: bool  # none is stored, and the lag counts from offset 0, as mqadmin's (`rows.lag`)
@@ -65,7 +65,7 @@ class QueuePosition(TypedDict):
 
 
 class CachedMessages(TypedDict):
-    """What a member of a real cluster says it holds of a queue."""
+    """The messages of a queue that a member of a real cluster reports to hold."""
 
     count: int
     min: str  # the smallest offset
@@ -73,7 +73,7 @@ class CachedMessages(TypedDict):
 
 
 class Held(TypedDict):
-    """What the owner's process shows of the queue; a wire client shows none of it."""
+    """The queue as the owner's process reports it; a wire client reports none of this."""
 
     in_memory: str | None  # offset it would commit now
     cells: str | None  # runs of done, processing, buffered messages: `3d4p5b`
@@ -83,14 +83,14 @@ class Held(TypedDict):
 
 
 class QueuePulls(TypedDict):
-    """How the queue is being pulled."""
+    """The pulls of the queue."""
 
     next_pull: str | None  # offset
     held_until_ms: int | None  # the broker holds a pull until then; None: none is held
 
 
 class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
-    """What of a row its broker knows; of one that is down, what it knew last."""
+    """The part of a row that its broker reports; if the broker is down, its last report."""
 
     owner: str | None  # client id of the member that holds its process queue; wire: pulled it last; None: no member
     lock: LockRow | None  # None: no one holds one
@@ -110,7 +110,7 @@ class ReportedQueueRow(QueueRow):
 
 
 class SlowKey(TypedDict):
-    """What a listener takes its time for."""
+    """A key for which the listener is slow."""
 
     key: str | None  # None: every key
     queue: str | None  # None: every queue
@@ -119,7 +119,7 @@ class SlowKey(TypedDict):
 
 
 class PullLimits(TypedDict):
-    """What holds a member's pulls back, per queue."""
+    """The limits of a member's pulls, per queue."""
 
     count: int | None  # messages
     bytes: int | None
@@ -127,7 +127,7 @@ class PullLimits(TypedDict):
 
 
 class MemberQueues(TypedDict):
-    """How much a member holds; None: it is not ours, and does not report it."""
+    """The queues and messages a member holds.  None: it is not ours, and does not report it."""
 
     queues: int | None  # how many it holds; wire: pulled last
     buffered: int | None  # messages
@@ -169,7 +169,7 @@ class ActorRow(MemberRow):
 
 
 class KnownQueues(TypedDict):
-    """How many of a group's queues are known now: their end, and how far the group has come."""
+    """The count of a group's queues whose end and committed offset are known now."""
 
     queues_known: int
     queues_all: int
@@ -177,7 +177,7 @@ class KnownQueues(TypedDict):
 
 
 class NewMember(TypedDict):
-    """What a further member of the group starts with: the settings of the newest one, whether it lives or not."""
+    """The settings of a further member of the group: those of the newest one, running or not."""
 
     kind: str  # push, pull, lite_pull
     model: str

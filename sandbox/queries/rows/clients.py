@@ -33,7 +33,7 @@ class ClientIdentity(TypedDict):
 
 
 class ClientSettings(TypedDict):
-    """What it was started with; of an actor without a process, what the next one will be."""
+    """The settings a client started with; if an actor has no process, those of its next one."""
 
     name_server: str | None  # which it keeps to
     hosts: list[str]  # groups in this process
@@ -119,7 +119,7 @@ class ClientQueuePlace(TypedDict):
 
 
 class ClientQueueHeld(TypedDict):
-    """What the process itself knows of a queue; a wire client's keeps it."""
+    """The process's own state of a queue; a wire client does not report it."""
 
     in_memory: str | None  # offset it would commit now
     next_pull: str
@@ -165,7 +165,7 @@ class ProducerTopic(TypedDict):
 
 
 class BrokerFault(TypedDict):
-    """What a producer thinks of a broker."""
+    """A producer's latency record of a broker."""
 
     latency_ms: int  # of the last send
     until_ms: int  # not chosen until then
@@ -181,7 +181,7 @@ class ProducerCounts(TypedDict):
 
 
 class ProducerProcess(TypedDict):
-    """Of a producer's process."""
+    """The state of a producer's process."""
 
     turn: str
     topics: dict[str, ProducerTopic]
@@ -196,7 +196,7 @@ class ProducerProcess(TypedDict):
 
 
 class ProducerRow(ProducerCounts, ProducerProcess):
-    """How it chooses queues, what its sends came to."""
+    """A producer: how it selects queues, and the results of its sends."""
 
 
 ProducerOfClient = ProducerRow | ProducerCounts

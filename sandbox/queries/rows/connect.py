@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 
 class ListenerRow(TypedDict):
-    """Whether real clients are let in, and where."""
+    """The listener for real clients: if it is open, and its addresses."""
 
     open: bool
     state: str  # open, closed

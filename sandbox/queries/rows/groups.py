@@ -78,7 +78,7 @@ class GroupView:
     # Queues.
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
-        """What consumers see: sorted as they sort."""
+        """Return the readable queues of running masters, in the order in which consumers sort them."""
         return [
             MessageQueue(topic, name, queue_id)
             for name, broker in self.masters.items()
@@ -87,7 +87,10 @@ class GroupView:
         ]
 
     def routed_queues(self, topic: str) -> list[MessageQueue]:
-        """What members divide once they know the routes: a slave keeps its dead master's queues in them."""
+        """Return the queues members assign once they have the current routes.
+
+        A running slave keeps the queues of its dead master in the route.
+        """
         return sorted([*self.read_queues(topic), *self._down_queues(topic, self.slaves)])
 
     def all_queues(self, topic: str) -> list[MessageQueue]:
@@ -143,7 +146,10 @@ class GroupView:
         return held[0].consumer.offset_store.read_memory(mq)
 
     def owner(self, mq: MessageQueue) -> str | None:
-        """Who holds the queue's process queue; of external members, the one registered that pulled it last."""
+        """Return the row key of the member that holds the queue's process queue.
+
+        If no in-process member holds it, return the registered external member that pulled it last.  None: no member.
+        """
         held = self._holders.get(mq)
         return self.row_of(held[0]) if held is not None else self.wire_owner(mq)
 
@@ -174,7 +180,7 @@ class GroupView:
         return ours or [client_id, *self.twins(client_id)]
 
     def is_read_beside(self, actor: ConsumerActor, mq: MessageQueue) -> bool:
-        """Whether another living member with its client id holds the queue, too."""
+        """Return whether another running member with the same client id holds the queue too."""
         return any(
             other is not actor
             and other.client_id == actor.client_id
@@ -202,11 +208,11 @@ class GroupView:
     def registered(self) -> dict[str, MemberInfo]:
         """Members as brokers know them, by client id; sorted."""
         if self._registered is None:
-            found: dict[str, MemberInfo] = {}
+            members: dict[str, MemberInfo] = {}
             for name, broker in self.answering.items():
                 group = broker.consumers.groups.get(self.group)
                 if group is not None:
-                    found |= (
+                    members |= (
                         group.members
                         if not self._skews[name]
                         else {
@@ -218,7 +224,7 @@ class GroupView:
                             for client_id, info in group.members.items()
                         }
                     )
-            self._registered = dict(sorted(found.items()))
+            self._registered = dict(sorted(members.items()))
         return self._registered
 
     def connections(self) -> dict[str, list[MemberInfo]]:
@@ -232,10 +238,11 @@ class GroupView:
         return self._connections
 
     def online_members(self) -> list[str]:
-        """What a broker answers to 38, as clients sort it: a client id once for each of its connections there.
+        """Return a broker's answer to request 38, sorted as clients sort it, with a client id once per connection.
 
-        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so the id of two
-        connections is there twice.  A client takes the share of the first one of its id; no one takes the others.
+        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so a client id with two
+        connections is listed twice.  A client takes the share of its id's first entry; no client takes the other
+        shares.
         """
         return sorted(client_id for client_id, infos in self.at_one_broker().items() for _ in infos)
 
@@ -250,7 +257,7 @@ class GroupView:
                     mine.setdefault(info.client_id, []).append(info)
                 for client_id, infos in mine.items():
                     if len(infos) > len(self._at_one_broker.get(client_id, ())):
-                        infos.sort(key=lambda one: (one.since_ms, one.channel.remote))
+                        infos.sort(key=lambda info: (info.since_ms, info.channel.remote))
                         self._at_one_broker[client_id] = infos
         return self._at_one_broker
 
@@ -300,7 +307,7 @@ class GroupView:
 
 
 def _by_row(actors: list[ConsumerActor]) -> dict[str, ConsumerActor]:
-    """By the keys of `GroupView.row_of`, in the order of `actors`."""
+    """Return the actors by the keys of `GroupView.row_of`, in the order of `actors`."""
     keys: dict[str, str] = {}
     for actor in sorted(actors, key=lambda actor: actor.is_copy):
         own = actor.client_id or actor.label
@@ -309,7 +316,7 @@ def _by_row(actors: list[ConsumerActor]) -> dict[str, ConsumerActor]:
 
 
 def topics_of(view: GroupView) -> list[str]:
-    """What the group subscribes to, its retry topic last."""
+    """Return the topics the group subscribes to, its retry topic last."""
     groups = [broker.consumers.groups.get(view.group) for broker in view.answering.values()]
     topics = {topic for group in groups if group is not None for topic in group.subscriptions}
     topics |= {topic for known in view.down.values() for topic in known.groups.get(view.group, ())}

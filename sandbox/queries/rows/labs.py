@@ -97,7 +97,7 @@ class ComingRow(TypedDict):
 
 
 class HoldRow(TypedDict):
-    """What the teacher of a course does here.  `acts`: who has taken over."""
+    """A teacher's control of this sandbox.  `acts`: the teacher who has taken over."""
 
     frozen: bool
     acts: str | None
@@ -112,5 +112,5 @@ class LabView(TypedDict):
 
 
 def view_without_score(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a `LabView`, for a reader who is not shown scores."""
+    """Return a `LabView` without its score, for a reader who is not shown scores."""
     return view if view.get("lab") is None else {**view, "lab": {**view["lab"], "score": None}}

@@ -11,7 +11,7 @@ from sandbox.queries.rows.board import ActorRow, KnownQueues, LockRow, MasterSta
 
 
 class LockLives(TypedDict):
-    """How long a lock lives, in ms."""
+    """The lifetimes of a lock, in ms."""
 
     broker_ms: int  # at the broker, without a renewal
     client_ms: int  # its holder trusts it
@@ -52,7 +52,7 @@ class LockAttempt(TypedDict):
 
 
 class ReportedLocks(TypedDict):
-    """What of a real cluster's locks is known, and by whom."""
+    """The known part of a real cluster's locks, and its source."""
 
     locks: str  # holder, some holders
     waiting: None

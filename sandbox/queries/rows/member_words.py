@@ -14,7 +14,7 @@ TOPICS, EXPRESSIONS, MODEL, LISTENER = "topics", "expressions", "model", "listen
 
 
 class SubscriptionRow(TypedDict):
-    """What a group or a member wants of a topic."""
+    """The subscription of a group or a member to one topic."""
 
     topic: str
     expression: str | None  # None: the group is offline, and a real cluster does not say
@@ -22,7 +22,7 @@ class SubscriptionRow(TypedDict):
 
 
 class MemberWords(TypedDict):
-    """What one member asks for itself, and what came of it; None: not known."""
+    """The subscription and settings that one member requests, and messages left out.  None: not known."""
 
     subscriptions: list[SubscriptionRow] | None  # without its retry topic
     model: str | None  # CLUSTERING, BROADCASTING
@@ -44,19 +44,19 @@ def differences(members: Iterable[MemberWords]) -> list[str]:
     What a member does not report differs from nothing.
     """
     words = list(members)
-    wanted = [
-        {sub["topic"]: (sub["expression"], sub["kind"]) for sub in one["subscriptions"]}
-        for one in words
-        if one["subscriptions"] is not None
+    subscriptions = [
+        {sub["topic"]: (sub["expression"], sub["kind"]) for sub in member["subscriptions"]}
+        for member in words
+        if member["subscriptions"] is not None
     ]
     of_topic: dict[str, set[tuple[str | None, str | None]]] = {}
-    for topics in wanted:
+    for topics in subscriptions:
         for topic, expression in topics.items():
             of_topic.setdefault(topic, set()).add(expression)
-    found = [TOPICS] if len({frozenset(topics) for topics in wanted}) > 1 else []
-    found += [EXPRESSIONS] if any(len(expressions) > 1 for expressions in of_topic.values()) else []
-    found += [MODEL] if len({one["model"] for one in words} - {None}) > 1 else []
-    return found + ([LISTENER] if len({one["listener"] for one in words} - {None}) > 1 else [])
+    differing = [TOPICS] if len({frozenset(topics) for topics in subscriptions}) > 1 else []
+    differing += [EXPRESSIONS] if any(len(expressions) > 1 for expressions in of_topic.values()) else []
+    differing += [MODEL] if len({member["model"] for member in words} - {None}) > 1 else []
+    return differing + ([LISTENER] if len({member["listener"] for member in words} - {None}) > 1 else [])
 
 
 def named(members: Mapping[str, MemberWords], labels: Mapping[str, str | None]) -> list[NamedWords]:

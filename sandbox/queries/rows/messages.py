@@ -70,8 +70,10 @@ def message_row(message: StoredMessage, broker: str | None = None) -> Row:
 
 
 def first_line(message: StoredMessage) -> str | None:
-    """Of a text, cut to 80 characters; of a long body no more is looked at or unpacked than that needs.  None: it is
-    no text, or packed in an unknown way."""
+    """Return the first line of a text body, cut to 80 characters.  None: not a text, or compressed in an unknown way.
+
+    Of a long body, only the start is read and decompressed.
+    """
     try:
         start = decompress_start(message.body, message.sys_flag, LOOKED_AT_BYTES)
         whole = len(message.body) <= LOOKED_AT_BYTES and len(start) < LOOKED_AT_BYTES
@@ -114,22 +116,22 @@ class PackedBody(NamedTuple):
     sys_flag: int
 
     def row(self, most: int) -> Row:
-        """What `full_row` says of it, from no more than `most` bytes unpacked."""
+        """Return the body's fields of `full_row`; decompress at most `most` bytes."""
         try:
-            found = measure(self.body, self.sys_flag, keep=BODY_BYTES, most=most)
-            over = most if found.size is None else None
+            unpacked = measure(self.body, self.sys_flag, keep=BODY_BYTES, most=most)
+            over = most if unpacked.size is None else None
         except CorruptRecord:
-            found, over = Unpacked(self.body[:BODY_BYTES], None), None
+            unpacked, over = Unpacked(self.body[:BODY_BYTES], None), None
         return {
-            "body_bytes": found.size,
+            "body_bytes": unpacked.size,
             "body_over": over,
-            "body": found.start.decode("utf-8", "replace"),
-            "body_hex": found.start.hex(),
+            "body": unpacked.start.decode("utf-8", "replace"),
+            "body_hex": unpacked.start.hex(),
         }
 
 
 def unfinished(answer: Mapping[str, Any]) -> list[Row]:
-    """Of an answer or a board: the rows of messages whose bodies are still to be unpacked."""
+    """Return an answer's or a board's message rows whose bodies are not decompressed yet."""
     record, rows = answer.get("record"), answer.get("rows")
     messages = [
         answer.get("message"),

@@ -24,14 +24,14 @@ class RebalanceGroup(TypedDict):
 
 
 class RebalanceLives(TypedDict):
-    """How often members divide queues of their own accord, and ask for routes, in ms."""
+    """The periods in which members rebalance and request routes, in ms."""
 
     rebalance_ms: int
     route_ms: int
 
 
 class RebalanceBroker(TypedDict):
-    """What one master knows."""
+    """The members one master reports."""
 
     state: str
     members: list[str] | None  # client ids, sorted as clients sort; None: it is down
@@ -45,7 +45,7 @@ class RebalanceTopic(TypedDict):
 
 
 class MemberCard(TypedDict):
-    """What of a `MemberRow` the page shows."""
+    """The fields of a `MemberRow` that the page shows."""
 
     actor: str | None
     letter: str
@@ -60,7 +60,7 @@ class MemberCard(TypedDict):
 
 
 class MemberMind(TypedDict):
-    """What only its process knows."""
+    """The state that only the member's process has."""
 
     strategy: str | None  # broadcasting members have none
     subscription: dict[str, str] | None  # topic → expression
@@ -95,7 +95,7 @@ class Division(MissedRound):
 
 
 class Belief(Division):
-    """What one member believes of one topic."""
+    """One member's view of one topic."""
 
     client_id: str
     topic: str

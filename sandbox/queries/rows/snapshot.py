@@ -11,7 +11,7 @@ from sandbox.queries.rows.member_words import SubscriptionRow
 
 
 class NoticeRow(TypedDict):
-    """What its owner should know of a sandbox."""
+    """A notice to the owner of a sandbox."""
 
     pattern: str  # English; a translation is filled with `values`
     values: dict[str, Any]
@@ -20,7 +20,7 @@ class NoticeRow(TypedDict):
 
 
 class TroubleRow(TypedDict):
-    """What is wrong with a real cluster."""
+    """A problem of a real cluster."""
 
     pattern: str
     values: dict[str, Any]
@@ -66,7 +66,7 @@ class NameServerRow(TypedDict):
 
 
 class LogRow(TypedDict):
-    """Where a broker's log begins and ends, in bytes, as text."""
+    """The begin and end of a broker's log, in bytes, as text."""
 
     min: str | None
     max: str | None

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 
 class LogPositions(TypedDict):
-    """Where a log that is open begins and ends, in bytes."""
+    """The begin and end of an open log, in bytes."""
 
     min: str
     max: str
@@ -105,7 +105,7 @@ class Checkpoint(TypedDict):
 
 
 class Disk(TypedDict):
-    """What lies on a broker's disk, and how much of it would survive a power cut."""
+    """The files on a broker's disk, and the part of them that would survive a power cut."""
 
     node: DiskNode
     log: DiskLog

@@ -1,4 +1,4 @@
-"""What a store directory holds, as plain values for JSON: the names are those RocketMQ's tools use."""
+"""The content of a store directory as plain values for JSON, with the names that RocketMQ's tools use."""
 
 import base64
 import hashlib
@@ -52,7 +52,10 @@ def summary_row(store: StoreReader) -> Row:
 
 
 def queue_row(store: StoreReader, topic: str, queue_id: int) -> Row:
-    """Where a queue begins and ends, and when its first message was stored; -1 for none, as a broker answers."""
+    """Return a queue's minimum and maximum offset, and the store time of its first message.
+
+    The store time is -1 for an empty queue, as a broker returns it.
+    """
     min_offset, max_offset = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
     first = next(store.read(topic, queue_id, min_offset, min(min_offset + 1, max_offset)), None)
     return {
@@ -101,7 +104,7 @@ def message_row(message: StoredMessage) -> Row:
 
 
 def readable_body(message: StoredMessage) -> bytes | None:
-    """What the application sent; None when the compression is not ours or broken."""
+    """Return the body as the application sent it.  None: an unsupported compression, or broken data."""
     try:
         return decompress(message.body, message.sys_flag)
     except CorruptRecord:
@@ -130,7 +133,7 @@ def index_row(file: IndexFileReader) -> Row:
 
 
 def query_row(result: KeyQueryResult) -> Row:
-    """What QUERY_MESSAGE answers for a key."""
+    """Return the content of a QUERY_MESSAGE response for a key."""
     return {
         "indexLastUpdateTimestamp": result.last_update_ms,
         "indexLastUpdatePhyoffset": result.last_update_physical,

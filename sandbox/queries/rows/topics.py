@@ -9,14 +9,14 @@ from sandbox.queries.rows.board import QueueEnds
 
 
 class TopicDown(TypedDict):
-    """Of a topic at a master that is down."""
+    """The last known state of a topic whose master is down."""
 
     known_at_ms: int  # when the master's last word was
     kept: bool  # a slave that runs has its queues
 
 
 class TopicAtBroker(TypedDict):
-    """What one master's table says of the topic."""
+    """The topic in one master's table."""
 
     broker: str
     write_queues: int

@@ -10,7 +10,7 @@ from sandbox.queries.rows.snapshot import DamagedTable
 
 
 class Lives(TypedDict):
-    """How name servers and brokers keep in touch, in ms."""
+    """The periods and timeouts between name servers and brokers, in ms."""
 
     expiry_ms: int  # a silent broker is believed in for so long
     scan_ms: int  # a name server looks so often who is silent
@@ -65,7 +65,7 @@ class ClientMember(TypedDict):
 
 
 class ClientRounds(TypedDict):
-    """How a process asks for routes and sends heartbeats."""
+    """A process's route requests and heartbeats."""
 
     name_server: str | None  # which it keeps to
     route_runs: int | None
@@ -85,14 +85,14 @@ class ClientNode(ClientRounds):
 
 
 class View(TypedDict):
-    """What one name server that is up believes of one broker."""
+    """One broker in the tables of one running name server."""
 
     last_update_ms: int | None  # its last registration; None: it does not know the broker, or does not say
     known_as: str | None  # the node's name in its tables; None: it does not know it
 
 
 class LinkState(TypedDict):
-    """What was done to a link; None: a real cluster does not say."""
+    """The changes made to a link.  None: a real cluster does not report it."""
 
     a: str
     b: str

@@ -65,7 +65,7 @@ def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
 
 
 def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
-    """By `broker-a:3`; broadcasting: by `broker-a:3@<client id>`."""
+    """Return the rows by `broker-a:3`; when broadcasting, by `broker-a:3@<client id>`."""
     mqs = view.all_queues(topic)
     if view.model == "BROADCASTING":
         return {
@@ -80,14 +80,14 @@ def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
 
 
 def assignment(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
-    """Who each queue belongs to, with the members brokers know now; of two who would claim it, the last."""
+    """Return the member that each queue belongs to, by the members brokers know now; if two claim it, the last."""
     return {mq: view.row_of_client(member) for member, mine in shares(cluster, view, topic, mqs).items() for mq in mine}
 
 
 def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
-    """What each member would compute now, by client id; kept until one of the inputs changes.
+    """Return the queues each member would compute now, by client id; cached until one of the inputs changes.
 
-    Every member divides by its own strategy, so two may claim a queue and another may belong to none.
+    Each member uses its own strategy, so two may claim the same queue, and another queue may have no owner.
     """
     members = view.online_members()
     own = {member: view.by_client[member].settings for member in members if member in view.by_client}
@@ -100,21 +100,21 @@ def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue
     known = cache_of(cluster).assigned.get((view.group, topic))
     if known is not None and known[0] == inputs:
         return known[1]
-    found: dict[str, list[MessageQueue]] = {}
-    wanted = set(mqs)
+    by_member: dict[str, list[MessageQueue]] = {}
+    queues = set(mqs)
     for member in members:
         strategy = cluster.actors.strategy_for(own[member]) if member in own else group_strategy(cluster, view)
         try:
             mine = strategy.allocate(view.group, member, mqs, members)
         except ClientError:
             continue  # the strategy cannot divide these: no member gets any
-        found[member] = [mq for mq in mine if mq in wanted]
-    cache_of(cluster).assigned[view.group, topic] = (inputs, found)
-    return found
+        by_member[member] = [mq for mq in mine if mq in queues]
+    cache_of(cluster).assigned[view.group, topic] = (inputs, by_member)
+    return by_member
 
 
 def group_strategy(cluster: Cluster, view: GroupView) -> AllocateMessageQueueStrategy:
-    """What the group's members divide by; external members do not report it: RocketMQ's default."""
+    """Return the strategy the group's members use.  External members do not report it: assume RocketMQ's default."""
     name = next((actor.settings.strategy for actor in view.actors), "AVG")
     return make_strategy(cluster.actors.strategies.get(view.group) or {"strategy": name}, cluster.actors)
 
@@ -185,24 +185,24 @@ def _in_per_s(view: GroupView, topic: str) -> float:
 
 
 def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:
-    """What the rows show, added up: mqadmin's number (`rows.lag`); `known_queues` says of how many queues.
+    """Return the sum of the rows' known lags: mqadmin's number (`rows.lag`).  None: no queue's lag is known.
 
-    None: it is known of no queue.
+    `known_queues` reports how many queues are counted.
     """
     known = [lag for row in queues.values() if (lag := row_lag(row)) is not None]
     return str(sum(known)) if known else None
 
 
 def with_retries(lag: str | None, again: int | None) -> str | None:
-    """What waits in the retry topic is not consumed either, whichever topic it came from."""
+    """Add the messages waiting in the retry topic: they are not consumed either, whichever topic they came from."""
     return str(int(lag or 0) + (again or 0)) if lag is not None or again else None
 
 
 def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
-    """How many of the queues are known now, and how much of the lag is the last word of masters that are down.
+    """Return how many queues are known now, and how much of the lag is the last report of masters that are down.
 
-    Where the lag of no queue is known (no group, or none that reads the topic) only masters that are down count: the
-    lag itself is None then.
+    If no queue's lag is known (no group, or none that reads the topic), only masters that are down count as unknown.
+    The lag itself is then None.
     """
     down = [row["down"] for row in queues.values() if row["down"] is not None]
     lags = [row_lag(row) for row in queues.values() if row["down"] is None]

@@ -1,6 +1,7 @@
-"""What of a board changes with every message and is useless twenty times a second, made calm.
+"""Limits on how often a board shows figures that change with every message.
 
-Offsets, cells, owners and locks stay as they are this turn.  The whole sandbox (catalogue 9) is not calmed.
+Offsets, cells, owners and locks stay as they are this turn.  The snapshot of the whole sandbox (catalogue 9) is not
+limited.
 """
 
 from collections.abc import Callable

@@ -26,11 +26,11 @@ from sandbox.queries.snapshot.storage import read_index, read_store
 
 def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, Any]]]]:
     """`read_NAME(cluster)` of each module with a channel's name; a reader that takes more has its case below."""
-    for found in iter_modules([str(Path(__file__).parent)]):
-        if found.name in KINDS:
-            read = getattr(import_module(f"{__package__}.{found.name}"), f"read_{found.name}")
+    for module in iter_modules([str(Path(__file__).parent)]):
+        if module.name in KINDS:
+            read = getattr(import_module(f"{__package__}.{module.name}"), f"read_{module.name}")
             if [*read.__annotations__] == ["cluster", "return"]:
-                yield found.name, read
+                yield module.name, read
 
 
 OF_CLUSTER = dict(_readers())
@@ -76,10 +76,10 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
             return read_wire(cluster, rest[0] if rest else None)
         case "messages", [] | [_]:
             return read_messages(cluster, rest[0] if rest else "")
-        case "client", [who]:
-            client = read_client(cluster, who)
+        case "client", [client_name]:
+            client = read_client(cluster, client_name)
             if client is None:
-                raise ChannelUnknown(f"no client {who}")
+                raise ChannelUnknown(f"no client {client_name}")
             return client
     raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)}")
 

@@ -45,53 +45,53 @@ class Found(NamedTuple):
     group: str | None = None
 
 
-def read_client(cluster: Cluster, who: str) -> Client | None:
+def read_client(cluster: Cluster, client_name: str) -> Client | None:
     """None: no client of that name is or was here."""
-    found = _find(cluster, who)
-    if found is None:
+    client = _find(cluster, client_name)
+    if client is None:
         return None
-    life = cache_of(cluster).lives.get(found.client_id)
-    view = GroupView(cluster, found.group) if found.group is not None and found.kind != "producer" else None
-    row, member = found.client_id, found.info
-    if view is not None and isinstance(found.actor, ConsumerActor):
-        row, member = view.row_of(found.actor), view.connection_of(found.actor)
+    life = cache_of(cluster).lives.get(client.client_id)
+    view = GroupView(cluster, client.group) if client.group is not None and client.kind != "producer" else None
+    row, member = client.client_id, client.info
+    if view is not None and isinstance(client.actor, ConsumerActor):
+        row, member = view.row_of(client.actor), view.connection_of(client.actor)
     elif view is not None and member is None:
-        member = view.registered().get(found.client_id)
-    info = member if view is not None else _sender(cluster, found)
+        member = view.registered().get(client.client_id)
+    info = member if view is not None else _sender(cluster, client)
     names = _names(cluster)
-    pending, more = _pending(found.instance, names)
+    pending, more = _pending(client.instance, names)
     return {
         "client": {
-            **_identity(cluster, found, life, info),
-            **_settings(found, info, names),
-            "connections": _connections(found, names),
+            **_identity(cluster, client, life, info),
+            **_settings(client, info, names),
+            "connections": _connections(client, names),
             "expires_at_ms": view.expires_at_ms(row, member) if view is not None else None,
         },
         "steps": {} if life is None else {f"{row['group']}/{row['phase']}/{row['step']}": row for row in life.steps},
         "states": [] if life is None else list(life.states),
         "marks": {} if life is None else {row["seq"]: row for row in life.marks},
-        "unfinished": {} if life is None or found.instance is not None else life.unfinished,
-        "waits": waits_of_producer(found.producer)
-        if found.producer is not None and found.instance is not None
-        else waits(cluster, view, found.consumer),
-        "timers": _timers(found),
+        "unfinished": {} if life is None or client.instance is not None else life.unfinished,
+        "waits": waits_of_producer(client.producer)
+        if client.producer is not None and client.instance is not None
+        else waits(cluster, view, client.consumer),
+        "timers": _timers(client),
         "pending": pending,
         "pending_more": more,
-        "queues": queue_rows(view, found.consumer, found.client_id),
+        "queues": queue_rows(view, client.consumer, client.client_id),
         "offsets": None
-        if found.consumer is None
-        else member_offsets(found.consumer.offset_store, list(found.consumer.process_queues)),
-        "subscriptions": subscription_rows(view, found.consumer, found.client_id),
-        "producer": producer_row(cluster, found.actor, found.producer),
+        if client.consumer is None
+        else member_offsets(client.consumer.offset_store, list(client.consumer.process_queues)),
+        "subscriptions": subscription_rows(view, client.consumer, client.client_id),
+        "producer": producer_row(cluster, client.actor, client.producer),
     }
 
 
-def _find(cluster: Cluster, who: str) -> Found | None:
-    actor = cluster.actors.find(who)
+def _find(cluster: Cluster, client_name: str) -> Found | None:
+    actor = cluster.actors.find(client_name)
     if actor is not None:
         return _of_actor(actor)
     producer = cluster.console.producer
-    if producer is not None and who in (console.LABEL, producer.instance.client_id):
+    if producer is not None and client_name in (console.LABEL, producer.instance.client_id):
         alive = producer.state in ("starting", "running", "hung", "stopping")
         return Found(
             producer.instance.client_id,
@@ -105,13 +105,14 @@ def _find(cluster: Cluster, who: str) -> Found | None:
             None,
             producer.group,
         )
-    names = [who, who.rpartition(" ")[0]]  # one of several connections with an id goes by `<client id> <address>`
+    # One of several connections with an id goes by `<client id> <address>`.
+    names = [client_name, client_name.rpartition(" ")[0]]
     return next(
         (
-            found
+            client
             for name in names
             if name
-            if (found := _on_the_wire(cluster, name) or _former(cluster, name)) is not None
+            if (client := _on_the_wire(cluster, name) or _former(cluster, name)) is not None
         ),
         None,
     )
@@ -163,56 +164,56 @@ def _former(cluster: Cluster, client_id: str) -> Found | None:
 
 
 def _identity(
-    cluster: Cluster, found: Found, life: ClientLife | None, info: MemberInfo | ProducerInfo | None
+    cluster: Cluster, client: Found, life: ClientLife | None, info: MemberInfo | ProducerInfo | None
 ) -> ClientIdentity:
-    now_actor = cluster.actors.by_label.get(found.label) if found.label is not None else None
-    entered = [row["at_ms"] for row in life.states if row["state"] == found.state] if life is not None else []
+    now_actor = cluster.actors.by_label.get(client.label) if client.label is not None else None
+    entered = [row["at_ms"] for row in life.states if row["state"] == client.state] if life is not None else []
     # the journal's states are those of all processes with the client id, and none is older than the last restart
-    since = getattr(found.actor, "state_since_ms", None) or (entered[-1] if entered else None)
+    since = getattr(client.actor, "state_since_ms", None) or (entered[-1] if entered else None)
     return {
-        "client_id": found.client_id or None,
-        "actor": found.label,
-        "kind": found.kind,
-        "state": found.state,
+        "client_id": client.client_id or None,
+        "actor": client.label,
+        "kind": client.kind,
+        "state": client.state,
         "state_since_ms": since,
         "began_ms": life.began_ms if life is not None else None,
-        "lives": found.instance is not None or found.kind == "wire",
-        "now_client_id": now_actor.client_id if found.kind == "former" and now_actor is not None else None,
-        "reason": getattr(found.actor, "refused", "") or None,
-        "group": found.group,
-        "colour": getattr(found.actor, "colour", None),
-        "transport": "tcp" if found.kind == "wire" else "loopback",
+        "lives": client.instance is not None or client.kind == "wire",
+        "now_client_id": now_actor.client_id if client.kind == "former" and now_actor is not None else None,
+        "reason": getattr(client.actor, "refused", "") or None,
+        "group": client.group,
+        "colour": getattr(client.actor, "colour", None),
+        "transport": "tcp" if client.kind == "wire" else "loopback",
         "language": None if info is None else info.language,
         "version": None if info is None else info.version,
         "heard_ms": None if info is None else info.last_update_ms,
-        "since_ms": getattr(found.actor, "since_ms", 0) or getattr(info, "since_ms", None),
+        "since_ms": getattr(client.actor, "since_ms", 0) or getattr(info, "since_ms", None),
     }
 
 
-def _settings(found: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> ClientSettings:
-    """Of the process while it lives; of the actor's next one else."""
-    instance = found.instance
+def _settings(client: Found, info: MemberInfo | ProducerInfo | None, names: dict[str, str]) -> ClientSettings:
+    """Return the settings of the process while it runs, else those of the actor's next process."""
+    instance = client.instance
     chosen = instance.name_servers.chosen if instance is not None else None
     row: ClientSettings = {
         "name_server": None if chosen is None else names.get(chosen, chosen),
         "hosts": [] if instance is None else [*instance.consumers, *instance.producers],
-        "address": info.channel.remote if info is not None and found.kind == "wire" else None,
+        "address": info.channel.remote if info is not None and client.kind == "wire" else None,
     }
-    if isinstance(found.actor, ConsumerActor):
-        settings = found.actor.settings
+    if isinstance(client.actor, ConsumerActor):
+        settings = client.actor.settings
         row |= {
             "pulls": settings.kind,
             "model": settings.model,
             "listener": settings.listener,
             "from_where": settings.from_where,
             "strategy": settings.strategy,
-            "threads": found.actor.threads,
+            "threads": client.actor.threads,
             "batch": settings.batch,
             "offset_store": settings.offset_store,
         }
-    if found.consumer is not None:
-        row["strategy"] = found.consumer.strategy.name
-        row["busy"] = getattr(found.actor, "busy", None)
+    if client.consumer is not None:
+        row["strategy"] = client.consumer.strategy.name
+        row["busy"] = getattr(client.actor, "busy", None)
     return row
 
 
@@ -225,27 +226,27 @@ def _names(cluster: Cluster) -> dict[str, str]:
     }
 
 
-def _sender(cluster: Cluster, found: Found) -> ProducerInfo | None:
-    """What a broker knows of a producer's connection: of several, the one that heard of it last."""
+def _sender(cluster: Cluster, client: Found) -> ProducerInfo | None:
+    """Return a broker's record of the producer's connection: of several, that with the last heartbeat."""
     known = [
         info
         for node in cluster.nodes.masters()
-        for info in node.running.producers.groups.get(found.group or "", {}).values()
-        if info.client_id == found.client_id
+        for info in node.running.producers.groups.get(client.group or "", {}).values()
+        if info.client_id == client.client_id
     ]
     return max(known, key=lambda info: info.last_update_ms, default=None)
 
 
-def _connections(found: Found, names: dict[str, str]) -> list[str]:
-    addresses = [] if found.instance is None else found.instance.connections.addresses
+def _connections(client: Found, names: dict[str, str]) -> list[str]:
+    addresses = [] if client.instance is None else client.instance.connections.addresses
     return [names.get(address, address) for address in addresses]
 
 
-def _timers(found: Found) -> dict[str, TimerLine]:
+def _timers(client: Found) -> dict[str, TimerLine]:
     """The timer table (spec client-behaviour 2.2).  `how`: runs, empty, off, each (a timer per request)."""
-    if found.instance is None:
+    if client.instance is None:
         return {}
-    own = found.consumer.timer_rows() if isinstance(found.consumer, PushConsumer) else found.instance.timer_rows()
+    own = client.consumer.timer_rows() if isinstance(client.consumer, PushConsumer) else client.instance.timer_rows()
     rows: dict[str, TimerLine] = {
         name: {
             "due_ms": row.due_ms,
@@ -270,15 +271,15 @@ def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[di
         return {}, 0
     waiting = instance.connections.pending
     rows: dict[str, PendingRequest] = {
-        str(one.opaque): {
-            "code": int(one.code),
-            "name": request_name(one.code),
-            "address": one.address,
-            "to": names.get(one.address, one.address),
-            "since_ms": one.since_ms,
-            "timeout_ms": one.timeout_ms,
-            "until_ms": one.since_ms + one.timeout_ms,
+        str(request.opaque): {
+            "code": int(request.code),
+            "name": request_name(request.code),
+            "address": request.address,
+            "to": names.get(request.address, request.address),
+            "since_ms": request.since_ms,
+            "timeout_ms": request.timeout_ms,
+            "until_ms": request.since_ms + request.timeout_ms,
         }
-        for one in waiting[:PENDING_SHOWN]
+        for request in waiting[:PENDING_SHOWN]
     }
     return rows, max(0, len(waiting) - PENDING_SHOWN)

@@ -11,7 +11,7 @@ RUNS_SHOWN = 24  # of cached offsets
 
 
 def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: str) -> dict[str, ClientQueue]:
-    """By `topic/broker/id`.  Of a wire client: what it pulled last, the rest is its own business."""
+    """Return the rows by `topic/broker/id`.  A wire client's are the queues it pulled last; it reports no others."""
     if view is None:
         return {}
     if consumer is None:
@@ -72,13 +72,16 @@ def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQu
 def subscription_rows(
     view: GroupView | None, consumer: GroupMember | None, client_id: str
 ) -> dict[str, SubscribedTopic]:
-    """What the process asks for: of a wire client, by its heartbeats; else what brokers hold for its group."""
+    """Return the topics the process subscribes to.
+
+    A wire client's are those of its last heartbeat; if it has none, those that brokers store for its group.
+    """
     if consumer is not None:
-        wanted = [subscription.data() for subscription in consumer.subscriptions.values()]
+        subscriptions = [subscription.data() for subscription in consumer.subscriptions.values()]
     elif view is not None and (heard := [info.words for info in view.connections().get(client_id, ()) if info.words]):
-        wanted = list(heard[-1].subscriptions)
+        subscriptions = list(heard[-1].subscriptions)
     elif view is not None:
-        wanted = [
+        subscriptions = [
             data
             for broker in view.masters.values()
             if (group := broker.consumers.groups.get(view.group)) is not None
@@ -94,7 +97,7 @@ def subscription_rows(
             "codes": list(data.codes),
             "version": str(data.sub_version),
         }
-        for data in wanted
+        for data in subscriptions
     }
 
 

@@ -1,4 +1,4 @@
-"""How a producer chooses queues, what its sends came to, and which brokers it leaves alone."""
+"""A producer's queue selection, the results of its sends, and the brokers it avoids."""
 
 from sandbox.client.producer import Producer
 from sandbox.cluster.actors.actors import Actor

@@ -1,4 +1,4 @@
-"""What a member waits for, each wait by its name, with the moment it can end."""
+"""The waits of a member, each by its name, with the moment it can end."""
 
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
@@ -14,7 +14,7 @@ WAITS_SHOWN = 64
 
 
 def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None) -> dict[str, Wait]:
-    """By what is waited for.
+    """Return the waits by what the member waits for.
 
     `why`: route (no name server knows it), rebalance (no queue was shared out yet), lock (another member's), master
     (no broker can lock or report an offset), offset (the start is unknown), not_locked, no_offset, not_subscribed,
@@ -73,7 +73,7 @@ def _not_taken(
 
 
 def _state(cluster: Cluster, client_id: str) -> str:
-    """Of a lock's holder; a process that is no more was stopped, or died."""
+    """Return the state of a lock's holder; of an ended process its last one, or `unknown` if none is recorded."""
     for actor in sorted(cluster.actors.by_label.values(), key=lambda actor: not actor.lives):  # of two with one id
         if actor.client_id == client_id:
             return actor.state
@@ -82,11 +82,11 @@ def _state(cluster: Cluster, client_id: str) -> str:
 
 
 def _row(
-    why: str,
+    reason: str,
     *,
     topic: str | None = None,
     queue: str | None = None,
     until_ms: int | None = None,
     again_ms: int | None = None,
 ) -> Wait:
-    return {"why": why, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms}
+    return {"why": reason, "topic": topic, "queue": queue, "until_ms": until_ms, "again_ms": again_ms}

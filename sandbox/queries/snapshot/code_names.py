@@ -1,4 +1,4 @@
-"""What RocketMQ calls the numbers of requests and answers; an unknown code keeps its number."""
+"""RocketMQ's names of request and response codes; an unknown code keeps its number."""
 
 from sandbox.remoting.codes import RequestCode, ResponseCode
 
@@ -22,7 +22,7 @@ _OLDER = {28: "3.0.7-SNAPSHOT", 37: "3.0.11", 62: "3.1.8-SNAPSHOT", 121: "3.4.9"
 
 
 def release_name(version: int | None) -> str | None:
-    """What clients call their version is the ordinal of `MQVersion` (spec remoting 1.1).
+    """Return the release of a client, whose version is an ordinal of `MQVersion` (spec remoting 1.1).
 
     >>> release_name(409), release_name(473), release_name(232), release_name(7)
     ('4.9.8', '5.3.0', '4.1.0-SNAPSHOT', '7')

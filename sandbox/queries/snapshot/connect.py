@@ -1,4 +1,4 @@
-"""Who came over a real wire, how far they got, and who was refused (channel `connect/<slug>`, product page Connect)."""
+"""Clients on real connections, how far they got, and refusals (channel `connect/<slug>`, product page Connect)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.listeners import Port
@@ -18,7 +18,7 @@ STATIONS: dict[str, frozenset[int]] = {
 
 def read_connect(cluster: Cluster) -> Connect:
     listeners = cluster.listeners
-    found = [*listeners.connections.ended, *listeners.connections.open.values()]
+    connections = [*listeners.connections.ended, *listeners.connections.open.values()]
     return {
         "listener": {
             "open": listeners.is_open,
@@ -32,7 +32,7 @@ def read_connect(cluster: Cluster) -> Connect:
             "connections": listeners.guard.connections,
         },
         "ports": {address: _port(cluster, port) for address, port in listeners.ports.items()},
-        "connections": {str(row.no): _connection(cluster, row) for row in found},
+        "connections": {str(row.no): _connection(cluster, row) for row in connections},
         "clients": _clients(cluster),
         "refused": {
             str(number): {
@@ -119,20 +119,20 @@ def _clients(cluster: Cluster) -> dict[str, ConnectedClient]:
 
 def _groups(cluster: Cluster, client_id: str) -> list[str]:
     """Consumer and producer groups it is in; the one every Java client has beside its own is left out."""
-    found: set[str] = set()
+    groups: set[str] = set()
     for node in cluster.nodes.brokers:
         if node.broker is not None:
-            found |= {name for name, group in node.broker.consumers.groups.items() if client_id in group.members}
-            found |= {
+            groups |= {name for name, group in node.broker.consumers.groups.items() if client_id in group.members}
+            groups |= {
                 name
                 for name, channels in node.broker.producers.groups.items()
                 if any(info.client_id == client_id for info in channels.values())
             }
-    return sorted(name for name in found if name != "CLIENT_INNER_PRODUCER")
+    return sorted(name for name in groups if name != "CLIENT_INNER_PRODUCER")
 
 
 def _counts(cluster: Cluster) -> dict[str, LimitCount]:
-    """By reason, as ConnectionRefused names them."""
+    """Return the limits and their refusals by reason, as ConnectionRefused names them."""
     guard, limits = cluster.listeners.guard, cluster.listeners.limits
     used: dict[str, tuple[int | None, int | None]] = {
         "connections": (guard.connections, limits.connections),

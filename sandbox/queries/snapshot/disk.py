@@ -1,4 +1,4 @@
-"""What lies on a broker's disk, and how much of it would survive a power cut (channel `store/<slug>/<node>/disk`)."""
+"""A broker's disk, and the part of it that would survive a power cut (channel `store/<slug>/<node>/disk`)."""
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
@@ -56,13 +56,13 @@ def read_disk(cluster: Cluster, node: BrokerNode) -> Disk:
 
 
 def _queues(store: MessageStore) -> dict[str, QueueFiles]:
-    found: dict[str, QueueFiles] = {}
+    files: dict[str, QueueFiles] = {}
     for topic, queue_id in list(store.queues())[:QUEUES_SHOWN]:
         queue = store.queue(topic, queue_id)
-        found[f"{topic}/{queue_id}"] = {
+        files[f"{topic}/{queue_id}"] = {
             "files": len(queue.files.files),
             "bytes": str(sum(file.wrote for file in queue.files.files)),
             "min": str(queue.min_offset),
             "max": str(queue.max_offset),
         }
-    return found
+    return files

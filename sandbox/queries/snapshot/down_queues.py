@@ -15,7 +15,7 @@ from sandbox.queries.snapshot_cache import cache_of
 
 
 def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> AtBroker:
-    """What `queue_row` reads from a broker that runs.  `down`: see `down_mark`."""
+    """Return the fields that `queue_row` reads from a running broker.  `down`: see `down_mark`."""
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
     committed, stored_ms = known.committed(view.group, mq)
     slave = view.slaves.get(mq.broker)
@@ -71,7 +71,7 @@ def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullSt
 
 
 def _in_order(view: GroupView, known: LastKnown) -> bool:
-    """Of external clients only locks show it."""
+    """Return whether the group is orderly.  External clients do not report it: their locks show it."""
     return view.listener == "orderly" or (view.listener is None and view.group in known.locking)
 
 

@@ -1,4 +1,4 @@
-"""What a group consumes and what it is handed out, in messages a second."""
+"""Messages per second that a group consumes, and that brokers deliver to it."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.group_state import Flow
@@ -29,7 +29,10 @@ def _wire_members(view: GroupView) -> list[str]:
 
 
 def _commits(cluster: Cluster, view: GroupView) -> float | None:
-    """Of its topics: what is sent back is committed there once, and its retries are not counted again."""
+    """Return the commit rate on the group's topics, in messages per second.  None: not known.
+
+    A message sent back is committed there once, and its retries are not counted again.
+    """
     rates: list[float] = []
     for mq in [mq for topic in topics_of(view) if not topic.startswith("%") for mq in view.read_queues(topic)]:
         if (committed := view.committed(mq)) is not None:

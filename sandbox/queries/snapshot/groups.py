@@ -30,8 +30,10 @@ def group_names(cluster: Cluster) -> list[str]:
 
 
 def topics_read(view: GroupView) -> list[str]:
-    """What members subscribe to, and at brokers where the group is offline the topics it has offsets in, as mqadmin
-    counts (`rows.lag`); its retry topic left out."""
+    """Return the topics that members subscribe to, without the retry topic.
+
+    At brokers where the group is offline, the topics it has offsets in are added, as mqadmin counts (`rows.lag`).
+    """
     topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
     for broker in view.masters.values():
         if view.group in broker.consumers.groups:
@@ -55,8 +57,8 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
     flow, members = flow_of(cluster, view), members_there(view)
     age_ms = None if stored_ms is None else cluster.clock.now_ms() - stored_ms
     known = known_queues(every)
-    there = {client_id: row for client_id, row in member_rows(cluster, view, None).items() if row["state"] in THERE}
-    differ = members_differ(there)
+    online = {client_id: row for client_id, row in member_rows(cluster, view, None).items() if row["state"] in THERE}
+    differ = members_differ(online)
     standing = Standing(
         None if lag is None else int(lag),
         again,
@@ -69,7 +71,7 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
     return {
         "members_differ": differ,
         "shared_ids": view.shared_ids(),
-        "member_words": named(there, {client_id: row["actor"] for client_id, row in there.items()}) if differ else [],
+        "member_words": named(online, {client_id: row["actor"] for client_id, row in online.items()}) if differ else [],
         "state": standing.state,
         "topic": worst_topic({topic: lag_of(rows) for topic, rows in queues.items()}),
         "topics": list(queues),

@@ -1,6 +1,6 @@
-"""How far the lab in progress is (channel `lab/<slug>`).
+"""The progress of the lab in progress (channel `lab/<slug>`).
 
-Of a lab's numbers, and of a verdict's values, only those that a text of theirs names are shown: others may be answers.
+Only those numbers of a lab and values of a verdict are shown that one of their texts names: others may be answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,16 +43,16 @@ def _hold(cluster: Cluster) -> HoldRow:
         "frozen": held.is_frozen,
         "acts": held.acts,
         "coming": [
-            {"kind": one.kind, "in_s": max(0, -(-(one.at_wall_ms - now_ms) // 1000))}
-            for one in held.coming
-            if one.at_wall_ms - now_ms > COUNTED_MS
+            {"kind": item.kind, "in_s": max(0, -(-(item.at_wall_ms - now_ms) // 1000))}
+            for item in held.coming
+            if item.at_wall_ms - now_ms > COUNTED_MS
         ],
     }
 
 
 def lab_row(attempt: Attempt, now_ms: int) -> LabRow:
     lab = attempt.lab
-    met = {one.step: one for one in attempt.met}
+    met = {step_met.step: step_met for step_met in attempt.met}
     now = _open(attempt, now_ms)
     return {
         "lab": lab.slug,
@@ -89,8 +89,8 @@ def _texts(attempt: Attempt, now: OpenStepRow | None) -> Iterator[str]:
     """All that is filled in with the lab's numbers where it is shown."""
     lab = attempt.lab
     yield from (lab.title, lab.goal, *(step.title for step in lab.steps))
-    for one in attempt.met:
-        predict = lab.steps[one.step - 1].predict
+    for step_met in attempt.met:
+        predict = lab.steps[step_met.step - 1].predict
         yield from () if predict is None else (text for _, text in predict.options)
     if now is not None:
         yield from (now["do"], now["watch"], *now["hints"])
@@ -110,7 +110,7 @@ def _step(title: str, number: int, now: int, met: Met | None, hints: int) -> Ste
 
 
 def _met(met: Met) -> MetRow:
-    given, truth = met.given, met.truth
+    answer, truth = met.given, met.truth
     if isinstance(truth, float):
         truth = round(truth, 1)  # a share, a second: read from the Board, not computed
     return {
@@ -118,7 +118,7 @@ def _met(met: Met) -> MetRow:
         "text": met.text,
         "values": _named([met.text], met.values),
         "rests_on": list(map(str, met.rests_on)),
-        "given": None if given is None else shown(given),
+        "given": None if answer is None else shown(answer),
         "truth": None if truth is None else shown(truth),
         "accurate": met.accurate,
         "at_ms": met.at_ms,

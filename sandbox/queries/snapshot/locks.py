@@ -1,4 +1,4 @@
-"""Who owns which queue, how long, and why someone waits (channel `locks/<slug>/<group>`)."""
+"""The owner of each queue, since when, and the reasons why members wait (channel `locks/<slug>/<group>`)."""
 
 from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
@@ -114,12 +114,12 @@ def _attempts(cluster: Cluster, view: GroupView) -> dict[str, LockAttempt]:
     mine = [
         attempt for broker in view.masters.values() for attempt in broker.locks.attempts if attempt.group == view.group
     ]
-    found = sorted(
+    attempts = sorted(
         ((view.rightly_ms(attempt.mq.broker, attempt.at_ms), attempt) for attempt in mine), key=lambda item: item[0]
     )[-ATTEMPTS:]
     topics = topics_of(view)
     rows: dict[str, LockAttempt] = {}
-    for at_ms, attempt in found:
+    for at_ms, attempt in attempts:
         queue = row_key(attempt.mq, topics)
         rows[f"{at_ms}/{queue}/{attempt.client_id}"] = {
             "at_ms": at_ms,

@@ -1,4 +1,4 @@
-"""What each member of a group asks for itself: of ours its process says it, of others their heartbeats."""
+"""The settings each member of a group requests: ours from their process, others' from their heartbeats."""
 
 from collections.abc import Iterable
 
@@ -14,13 +14,13 @@ THERE = ("starting", "running", "hung", "stopping")
 
 
 def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> MemberWords:
-    """Of its process; without one, of the next.  `topic`: count only its messages."""
+    """Return the settings of the actor's process, or of its next one.  With `topic`, count only its messages."""
     consumer, instance = actor.consumer, actor.instance
-    wanted: list[SubscriptionRow] = [
+    subscriptions: list[SubscriptionRow] = [
         {"topic": sub.topic, "expression": sub.expression, "kind": sub.kind} for sub in actor.settings.subscriptions
     ]
     if consumer is not None and actor.lives and consumer.subscriptions:
-        wanted = _rows(view, (subscription.data() for subscription in consumer.subscriptions.values()))
+        subscriptions = _rows(view, (subscription.data() for subscription in consumer.subscriptions.values()))
     dropped = (
         None
         if instance is None
@@ -31,7 +31,7 @@ def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> 
         )
     )
     return {
-        "subscriptions": wanted,
+        "subscriptions": subscriptions,
         "model": actor.settings.model,
         "listener": actor.settings.listener,
         "dropped": dropped,
@@ -40,7 +40,10 @@ def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> 
 
 
 def words_of_wire(view: GroupView, client_id: str, topic: str | None) -> MemberWords:
-    """By its newest heartbeat, which does not name its listener; `dropped` is the broker's count."""
+    """Return the settings of the client's newest heartbeat, which does not name its listener.
+
+    `dropped` is the broker's count.  With `topic`, count only its messages.
+    """
     infos = view.connections().get(client_id, [])
     newest = max((info for info in infos if info.words is not None), key=lambda info: info.last_update_ms, default=None)
     words = None if newest is None else newest.words
@@ -64,7 +67,7 @@ def words_of_wire(view: GroupView, client_id: str, topic: str | None) -> MemberW
 
 
 def members_differ(members: dict[str, ActorRow]) -> list[str]:
-    """Of those that are there: one that crashed asks for nothing."""
+    """Return the settings in which the running members differ; a crashed member requests nothing."""
     return differences(row for row in members.values() if row["state"] in THERE)
 
 
@@ -78,9 +81,9 @@ def _passed_over(infos: list[MemberInfo], topic: str | None) -> int | None:
     )
 
 
-def _rows(view: GroupView, wanted: Iterable[SubscriptionData]) -> list[SubscriptionRow]:
+def _rows(view: GroupView, subscriptions: Iterable[SubscriptionData]) -> list[SubscriptionRow]:
     return [
         {"topic": sub.topic, "expression": sub.sub_string, "kind": sub.expression_type}
-        for sub in sorted(wanted)
+        for sub in sorted(subscriptions)
         if sub.topic != retry_topic(view.group)
     ]

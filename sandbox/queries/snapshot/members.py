@@ -13,8 +13,10 @@ from sandbox.queries.snapshot.member_words import words_of_actor, words_of_wire
 
 
 def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, ActorRow]:
-    """By client id: in-process members by label (`view.row_of`), then wire members, of which each connection is one
-    (`view.twins`).  `topic`: count only its queues."""
+    """Return the in-process members by label (`view.row_of`), then the wire members, by client id.
+
+    Each connection of a wire member has a row (`view.twins`).  With `topic`, count only its queues.
+    """
     registered = view.registered()
     rows = {
         key: _actor_row(cluster, view, actor, view.connection_of(actor), topic) for key, actor in view.by_row.items()
@@ -79,10 +81,7 @@ def _slow(actor: ConsumerActor) -> SlowKey | None:
 
 
 def _limits(actor: ConsumerActor, preset: Preset) -> PullLimits | None:
-    """What holds its pulls back: of the process that runs, else of the one that would be started.
-
-    Nothing holds back who pulls by hand.
-    """
+    """Return the pull limits of the running process, else of the next one.  None: the member pulls by hand."""
     if actor.settings.kind == "pull":
         return None
     if actor.consumer is not None and actor.lives and not isinstance(actor.consumer, PullConsumer):

@@ -44,15 +44,15 @@ def read_messages(cluster: Cluster, query: str) -> Row:
 
 
 def _one(cluster: Cluster, asked: str) -> Row:
-    """Of a unique key the record that was stored first: copies for retries come later."""
-    found = by_id(cluster, asked)
-    if not found:
+    """Return the record with this id; of a unique key the record stored first, as copies for retries come later."""
+    matches = by_id(cluster, asked)
+    if not matches:
         return {"id": asked, "record": None, "others": [], "why": why_not(cluster, asked)}
-    first = found[0]
+    first = matches[0]
     record = read_record(cluster, ReadRecord(broker=first.broker, physical_offset=first.message.physical_offset))
     return {
         "id": asked,
         "record": record,
-        "others": [message_row(other.message, other.broker) for other in found[1 : OTHERS + 1]],
+        "others": [message_row(other.message, other.broker) for other in matches[1 : OTHERS + 1]],
         "why": None,
     }

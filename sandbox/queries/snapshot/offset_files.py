@@ -1,7 +1,7 @@
-"""Where offsets lie on disk, beside what memory has: `consumerOffset.json` of a broker, `offsets.json` of a member.
+"""Offsets on disk beside those in memory: `consumerOffset.json` of a broker, `offsets.json` of a member.
 
-Rows by queue: file, now (offsets as text; None: not there), state: `same`, `waits` for the next write, or `unknown`:
-the file is damaged, or too long to be read for a picture.
+Rows by queue: file, now (offsets as text; None: not there), state.  The state is `same`, `waits` for the next write, or
+`unknown`: the file is damaged, or too long to read for a picture.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ BYTES_READ = 64 * 1024
 
 
 def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
-    """By `topic@group/queue id`, as the file has its keys (spec store-format 10)."""
+    """Return the rows by `topic@group/queue id`, the keys of the file (spec store-format 10)."""
     file, now = broker.store.config_file(CONSUMER_OFFSETS), _flat(broker.consumer_offsets.to_json()["offsetTable"])
     if (broker.store.disk.size_of(file.path) or 0) > BYTES_READ:
         return _beside(None, now)
@@ -31,7 +31,7 @@ def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
 
 
 def member_offsets(store: object, queues: list[Any]) -> dict[str, WrittenOffset] | None:
-    """By `topic/broker/id`, of a member that keeps its offsets in a file; None: its broker keeps them."""
+    """Return the rows by `topic/broker/id` of a member that keeps its offsets in a file.  None: a broker keeps them."""
     if not isinstance(store, LocalFileOffsetStore):
         return None
     now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}

@@ -111,7 +111,7 @@ def _position(
 
 
 def _held(actor: ConsumerActor | None, pq: ProcessQueue | None, mq: MessageQueue) -> Held:
-    """What the owner's process shows; a wire client shows none of it."""
+    """Return the state of the queue in the owner's process; a wire client reports none of it."""
     if actor is None or pq is None or actor.consumer is None:
         return {"in_memory": None, "cells": None, "cells_from": None, "oldest": None, "flow_control": None}
     in_memory = actor.consumer.offset_store.read_memory(mq)

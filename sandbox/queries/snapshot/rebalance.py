@@ -1,6 +1,6 @@
-"""Who believes what of a group's queues, who really holds them, how they moved (channel `rebalance/<slug>/<group>`).
+"""Assigned and held queues of a group: each member's view, and the moves (channel `rebalance/<slug>/<group>`).
 
-Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads everything: no trouble, and no moves
+Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads every queue: no trouble, and no moves
 between members.
 """
 
@@ -81,9 +81,9 @@ def _labels(cluster: Cluster, history: GroupHistory, members: dict[str, Rebalanc
 def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember]) -> RebalanceGroup:
     broadcasting = view.model == "BROADCASTING"
     strategies = {client_id: row["strategy"] for client_id, row in members.items() if row["strategy"] is not None}
-    wanted = [row["subscription"] for row in members.values() if row["subscription"] is not None]
+    subscriptions = [row["subscription"] for row in members.values() if row["subscription"] is not None]
     apart = ["strategy"] if len(set(strategies.values())) > 1 else []
-    apart += ["subscription"] if any(one != wanted[0] for one in wanted) else []
+    apart += ["subscription"] if any(subscription != subscriptions[0] for subscription in subscriptions) else []
     orderly = next((actor.settings.listener == "orderly" and not broadcasting for actor in view.actors), None)
     return {
         "group": view.group,
@@ -96,7 +96,7 @@ def _group(cluster: Cluster, view: GroupView, members: dict[str, RebalanceMember
 
 
 def _lives(view: GroupView) -> RebalanceLives:
-    """Of a member that runs, else RocketMQ's."""
+    """Return the periods of a running member, else RocketMQ's defaults."""
     running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
     config = running or ClientConfig
     return {"rebalance_ms": config.rebalance_ms, "route_ms": config.poll_name_server_ms}
@@ -113,10 +113,10 @@ def _known(view: GroupView, broker: str) -> list[str] | None:
 def _counted(mqs: list[MessageQueue] | None) -> dict[str, int] | None:
     if mqs is None:
         return None
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for mq in mqs:
-        found[mq.broker] = max(found.get(mq.broker, 0), mq.queue_id + 1)
-    return found
+        counts[mq.broker] = max(counts.get(mq.broker, 0), mq.queue_id + 1)
+    return counts
 
 
 def _members(cluster: Cluster, view: GroupView) -> dict[str, RebalanceMember]:
@@ -156,7 +156,7 @@ def subscription_of(row: MemberRow) -> dict[str, str] | None:
 
 
 def _own(actor: ConsumerActor | None) -> MemberMind:
-    """What only the process itself knows; `subscription` follows."""
+    """Return the state that only the process itself has; the caller fills in `subscription`."""
     if actor is None or actor.consumer is None or not actor.lives:
         return {"strategy": None, "subscription": None, "due_ms": None, "route_due_ms": None, "rounds": None}
     consumer = actor.consumer
@@ -209,15 +209,15 @@ def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[Mes
             "agrees": None,
             **missed,
         }
-    found = known.division
+    division = known.division
     return {
-        "members": found.members,
-        "queues": _counted(found.queues),
-        "mine": [mq.key for mq in found.mine],
-        "asked_ms": found.at_ms,
+        "members": division.members,
+        "queues": _counted(division.queues),
+        "mine": [mq.key for mq in division.mine],
+        "asked_ms": division.at_ms,
         "trigger": known.trigger,
-        "index": found.members.index(client_id) if client_id in found.members else None,
-        "agrees": found.members == truth and found.queues == mqs,
+        "index": division.members.index(client_id) if client_id in division.members else None,
+        "agrees": division.members == truth and division.queues == mqs,
         **missed,
     }
 
@@ -238,7 +238,7 @@ def _queues(
     secret = any(client_id not in ours and not view.is_leftover(client_id) for client_id in view.online_members())
     thought_of = {mq for mine in claims.values() for mq in mine if mq.topic == topic}
     thought_of |= {mq for consumer in alive.values() for mq in consumer.process_queues if mq.topic == topic}
-    found: list[tuple[MessageQueue, RebalanceQueue]] = []
+    rows: list[tuple[MessageQueue, RebalanceQueue]] = []
     for mq in sorted({*mqs, *thought_of}):
         claimed = {
             key: history.claimed_since_ms(alive[key].client_id, mq) for key, mine in claims.items() if mq in mine
@@ -254,7 +254,7 @@ def _queues(
         hidden = secret and not (view.shared_ids() and not any(mq in mine for mine in due.values()))
         trouble, since_ms = (None, None) if broadcasting else _trouble(history, mq, claimed, held, secret=hidden)
         broker = view.masters.get(mq.broker)
-        found.append(
+        rows.append(
             (
                 mq,
                 {
@@ -272,13 +272,13 @@ def _queues(
                 },
             )
         )
-    return found
+    return rows
 
 
 def _trouble(
     history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: dict[str, HeldBy], *, secret: bool
 ) -> tuple[str | None, int | None]:
-    """What is wrong with one queue, and since when.  `secret`: who computes it does not report so."""
+    """Return one queue's problem and its begin.  `secret`: some members do not report the queues they compute."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(
             ms

@@ -23,13 +23,13 @@ def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None
         return None
     again: dict[tuple[str, MessageQueue], int] = {}  # of two members with one client id both have the same messages
     for actor, mq in held:
-        place = view.row_of(actor) if _keeps_its_own(actor) else actor.client_id, mq
-        again[place] = max(again.get(place, 0), sum(redelivered_of(view, actor, mq, now_ms)))
+        key = view.row_of(actor) if _keeps_its_own(actor) else actor.client_id, mq
+        again[key] = max(again.get(key, 0), sum(redelivered_of(view, actor, mq, now_ms)))
     return sum(again.values())
 
 
 def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:
-    """Of one queue a member holds: finished messages that would come again, and begun ones."""
+    """Return how many messages of one held queue would come again: finished ones, and begun ones."""
     if _keeps_its_own(actor):
         return actor.redelivered(mq, None)  # its own file says where it goes on
     begin = beginning_of_next(view, mq, actor.settings, now_ms)
@@ -37,7 +37,7 @@ def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_
 
 
 def redelivered_notes(view: GroupView, topic: str) -> list[str]:
-    """What the number of `redelivered_on_crash` rests on, beside the masters' offsets that strips show."""
+    """Return the notes on the sources of `redelivered_on_crash`, besides the masters' offsets that strips show."""
     return notes_of(view, _held(view, topic))
 
 

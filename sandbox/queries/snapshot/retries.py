@@ -1,4 +1,4 @@
-"""What waits in a group's retry topic: lag of the group as much as what waits in its topics."""
+"""Messages that wait in a group's retry topic: they count as lag, like those in its topics."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.topic_names import retry_topic

@@ -54,20 +54,22 @@ def read_index(cluster: Cluster, node: BrokerNode) -> Index:
 
 
 def _newest_keys(records: dict[str, TapeRecord]) -> list[IndexedKey]:
-    """Of the last records of the log: each key once, the newest first.  A message may have several, with blanks
-    between."""
-    found = {
+    """Return the keys of the log's last records: each key once, the newest first.
+
+    A message may have several keys, separated by blanks.
+    """
+    keys = {
         (record["topic"], key): None
         for record in reversed(records.values())
         if record["kind"] == "normal"
         for key in (record["key"] or "").split()
     }
-    return [{"topic": topic, "key": key} for topic, key in list(found)[:NEWEST_KEYS]]
+    return [{"topic": topic, "key": key} for topic, key in list(keys)[:NEWEST_KEYS]]
 
 
 def _last_entries(node: BrokerNode) -> dict[str, IndexEntry]:
     """The newest entries over all files, oldest first."""
-    found: dict[str, IndexEntry] = {}
+    entries: dict[str, IndexEntry] = {}
     left = LAST_ENTRIES
     for file in reversed(node.running.store.index.files):
         first = max(1, file.index_count - left)
@@ -82,8 +84,8 @@ def _last_entries(node: BrokerNode) -> dict[str, IndexEntry]:
                     "previous": entry.previous,
                     "slot": entry.hash % file.slots,
                 }
-        found = {**rows, **found}
+        entries = {**rows, **entries}
         left -= len(rows)
         if left <= 0:
             break
-    return found
+    return entries

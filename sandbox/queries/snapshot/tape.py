@@ -54,7 +54,7 @@ def record_row(message: StoredMessage) -> TapeRecord:
 
 
 def _start(store: MessageStore) -> int:
-    """Where the last records begin: the queues' newest entries say where their records are."""
+    """Return the log position of the oldest of the last records, from the newest entries of the queues."""
     places: list[int] = []
     for topic, queue_id in store.queues():
         last = store.max_offset(topic, queue_id)

@@ -55,25 +55,28 @@ def read_tile(cluster: Cluster) -> Tile:
 
 
 def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
-    """Of members by label, brokers and name servers that ever changed in the attempt: state, and since which event."""
+    """Return the state, and the event since when, of every node whose state changed in the attempt.
+
+    Nodes are members by label, brokers and name servers.
+    """
     if attempt is None:
         return {}
     evidence = attempt.evidence
     labels = {actor.client_id: actor.label for actor in sorted(cluster.actors.consumers(), key=lambda a: not a.is_copy)}
     changes = [
-        (seen.seq, labels[seen.event.client_id], SETTLED.get(seen.event.state, seen.event.state))
-        for seen in evidence.of(MemberStateChanged, since=0)
-        if seen.event.client_id in labels
+        (entry.seq, labels[entry.event.client_id], SETTLED.get(entry.event.state, entry.event.state))
+        for entry in evidence.of(MemberStateChanged, since=0)
+        if entry.event.client_id in labels
     ]
-    changes += [(seen.seq, seen.event.broker, "running") for seen in evidence.of(BrokerStarted, since=0)]
-    changes += [(seen.seq, seen.event.broker, "stopped") for seen in evidence.of(BrokerStopped, since=0)]
-    changes += [(seen.seq, seen.event.name_server, "running") for seen in evidence.of(NameServerStarted, since=0)]
-    changes += [(seen.seq, seen.event.name_server, "stopped") for seen in evidence.of(NameServerStopped, since=0)]
-    found: dict[str, list[str]] = {}
+    changes += [(entry.seq, entry.event.broker, "running") for entry in evidence.of(BrokerStarted, since=0)]
+    changes += [(entry.seq, entry.event.broker, "stopped") for entry in evidence.of(BrokerStopped, since=0)]
+    changes += [(entry.seq, entry.event.name_server, "running") for entry in evidence.of(NameServerStarted, since=0)]
+    changes += [(entry.seq, entry.event.name_server, "stopped") for entry in evidence.of(NameServerStopped, since=0)]
+    states: dict[str, list[str]] = {}
     for seq, name, state in sorted(changes):
-        if name not in found or found[name][0] != state:
-            found[name] = [state, str(seq)]
-    return found
+        if name not in states or states[name][0] != state:
+            states[name] = [state, str(seq)]
+    return states
 
 
 def _failed(attempt: Attempt) -> int:
@@ -109,7 +112,10 @@ def _number(attempt: Attempt | None, name: str) -> str | None:
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:
-    """Of a queue whose master is down the lag is unknown: a tile has no room for the time it was known at."""
+    """Return a queue's strip.
+
+    If its master is down the lag is unknown: a tile has no room for the time of the last report.
+    """
     lag = row_lag(row) if row["down"] is None else None
     owner = row["owner"]
     colour = str(colours[owner]) if owner in colours else UNKNOWN

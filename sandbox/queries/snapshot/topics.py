@@ -61,13 +61,13 @@ def _add(
 
 def _groups(broker: Broker, topic: str) -> list[str]:
     """Clustering groups that read the topic now, or did: those whose progress the broker keeps."""
-    found = {key.group for key in broker.consumer_offsets.table if key.topic == topic}
-    found |= {
+    groups = {key.group for key in broker.consumer_offsets.table if key.topic == topic}
+    groups |= {
         name
         for name, group in broker.consumers.groups.items()
         if topic in group.subscriptions and group.model == "CLUSTERING"
     }
-    return sorted(found)[:MAX_GROUPS]
+    return sorted(groups)[:MAX_GROUPS]
 
 
 def _queues(

@@ -1,4 +1,4 @@
-"""Who is there and what name servers believe of it (channel `topology/<slug>`, product page Topology)."""
+"""All nodes, and what name servers store about brokers (channel `topology/<slug>`, product page Topology)."""
 
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def read_topology(cluster: Cluster) -> Topology:
 
 
 def _lives(cluster: Cluster) -> Lives:
-    """How long a silent broker is believed in, how often that is looked at, and how often a broker speaks up."""
+    """Return the expiry of a silent broker, the period of the scan for it, and the period of registrations."""
     running = (node.name_server.config for node in cluster.nodes.name_servers if node.name_server is not None)
     config = next(running, None) or NameServerConfig(address="")
     return {
@@ -68,7 +68,7 @@ def _name_server(node: NameServerNode) -> ServerNode:
 
 
 def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
-    """What only a running process knows is None while there is none."""
+    """Return one broker's row.  Fields that only a running process has are None while there is none."""
     row: BrokerOfTopology = {
         "broker": node.name,
         "broker_id": node.record.broker_id,
@@ -109,8 +109,10 @@ def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
 
 
 def _replica(cluster: Cluster, node: BrokerNode) -> tuple[str | None, str | None]:
-    """How a slave follows, and how many bytes behind: as its master sees it, which alone counts what was
-    acknowledged."""
+    """Return a slave's replication state and how many bytes it is behind.
+
+    Both come from its master, because only the master counts acknowledged bytes.  None: a master, or no master runs.
+    """
     if node.is_master:
         return None, None
     master = next((other for other in cluster.nodes.masters() if other.name == node.name), None)
@@ -121,7 +123,10 @@ def _replica(cluster: Cluster, node: BrokerNode) -> tuple[str | None, str | None
 
 
 def _views(cluster: Cluster) -> dict[str, View]:
-    """By address: after a promotion a name server knows a machine by its former name, until it registers anew."""
+    """Return the views by `<name server>~<broker node>`; brokers are matched by address.
+
+    After a promotion, a name server has a broker under its former name until it registers again.
+    """
     rows: dict[str, View] = {}
     for server in cluster.nodes.name_servers:
         if server.name_server is None:
@@ -138,7 +143,7 @@ def _views(cluster: Cluster) -> dict[str, View]:
 
 
 def _clients(cluster: Cluster) -> dict[str, ClientNode]:
-    """By process: actors that share one are in the row of the one whose process it is."""
+    """Return the rows by process; actors that share a process are members of its row."""
     actors = cluster.actors.by_label
     members: dict[str, list[ClientMember]] = {}
     for label, actor in sorted(actors.items()):
@@ -209,8 +214,8 @@ def _external(cluster: Cluster, talk: Talk) -> dict[str, ClientNode]:
 
 
 def _twins(cluster: Cluster) -> dict[str, list[ClientMember]]:
-    """By client id, of consumers: each of several connections by its address."""
-    found: dict[str, list[ClientMember]] = {}
+    """Return, by client id, the connections of each consumer id that several connections share, by their addresses."""
+    twins: dict[str, list[ClientMember]] = {}
     names = {
         name
         for node in cluster.nodes.masters()
@@ -220,8 +225,8 @@ def _twins(cluster: Cluster) -> dict[str, list[ClientMember]]:
     for name in sorted(names):
         view = GroupView(cluster, name)
         for client_id in view.shared_ids():
-            found.setdefault(client_id, []).extend(
+            twins.setdefault(client_id, []).extend(
                 {"label": info.channel.remote, "kind": "consumer", "group": name, "state": "running"}
                 for info in view.at_one_broker()[client_id]
             )
-    return found
+    return twins

@@ -20,7 +20,7 @@ class Open(NamedTuple):
 
 
 class Talk:
-    """Who is connected with whom in this turn.  An external client goes by its id, or else by its address."""
+    """The open connections between nodes in this turn.  An external client is named by its id, else by its address."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -33,8 +33,8 @@ class Talk:
             for client, server in cluster.network.connections()
         ]
         self.open += [
-            Open((self._external(one), self.name(one.port)), False)
-            for one in cluster.listeners.connections.open.values()
+            Open((self._external(connection), self.name(connection.port)), False)
+            for connection in cluster.listeners.connections.open.values()
         ]
 
     def name(self, address: str) -> str:
@@ -52,7 +52,7 @@ class Talk:
         return connection.name
 
     def _client_ids(self) -> dict[str, str]:
-        """Of connections whose client has sent a heartbeat."""
+        """Return the client ids by remote address, of connections whose client has sent a heartbeat."""
         if self._ids is None:
             self._ids = {
                 known.channel.remote: known.client_id
@@ -65,12 +65,12 @@ class Talk:
 
 
 def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Link]:
-    """By `a~b`: every link with an open connection, and those something was done to."""
+    """Return by `a~b` every link that has an open connection, or that an action has changed."""
     rows: dict[Ends, LinkState] = {}
-    for one in talk.open:
-        row = rows.setdefault(one.ends, _row(cluster, one.ends))
+    for open_link in talk.open:
+        row = rows.setdefault(open_link.ends, _row(cluster, open_link.ends))
         row["connections"] += 1
-        row["logs"] += one.is_log
+        row["logs"] += open_link.is_log
     for fault in cluster.links.rows():
         ends = _oriented(cluster, fault["a"], fault["b"])
         if ends not in rows:
@@ -82,15 +82,15 @@ def link_rows(cluster: Cluster, talk: Talk) -> dict[str, Link]:
 
 def _row(cluster: Cluster, ends: Ends) -> LinkState:
     a, b = ends
-    there, back = cluster.links.state(a, b), cluster.links.state(b, a)
+    forward, back = cluster.links.state(a, b), cluster.links.state(b, a)
     return {
         "a": a,
         "b": b,
         "kind": _kind(cluster, ends),
         "connections": 0,
         "logs": 0,
-        "there_cut": there.cut,
-        "there_ms": there.delay_ms,
+        "there_cut": forward.cut,
+        "there_ms": forward.delay_ms,
         "back_cut": back.cut,
         "back_ms": back.delay_ms,
     }
@@ -117,14 +117,14 @@ def _oriented(cluster: Cluster, a: str, b: str) -> Ends:
 
 def _heard(cluster: Cluster, talk: Talk) -> dict[Ends, int]:
     """The newest heartbeat of each client at each broker, by the sandbox's clock."""
-    found: dict[Ends, int] = {}
+    last_ms: dict[Ends, int] = {}
     for node in cluster.nodes.brokers:
         if node.broker is None:
             continue
         for address, at_ms in _beats(node.broker):
             ends = talk.name(address), node.node
-            found[ends] = max(found.get(ends, 0), at_ms - node.clock.skew_ms)
-    return found
+            last_ms[ends] = max(last_ms.get(ends, 0), at_ms - node.clock.skew_ms)
+    return last_ms
 
 
 def _beats(broker: Broker) -> list[tuple[str, int]]:

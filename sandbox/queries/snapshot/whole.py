@@ -227,8 +227,8 @@ def _producers(cluster: Cluster) -> list[ProducerRow]:
 
 
 def _wire_producers(cluster: Cluster) -> list[ProducerRow]:
-    """Of those brokers know the heartbeats, and nothing of what they mean to send."""
-    found = {
+    """Return the external producers.  Brokers have only their heartbeats, not what they will send."""
+    senders = {
         info.client_id
         for node in cluster.nodes.masters()
         for group, channels in node.running.producers.groups.items()
@@ -248,7 +248,7 @@ def _wire_producers(cluster: Cluster) -> list[ProducerRow]:
             "failed": None,
             "unavailable": {},
         }
-        for client_id in sorted(found)
+        for client_id in sorted(senders)
     ]
 
 
@@ -340,17 +340,19 @@ def _lock(row: LockRow | None) -> Lock | None:
 
 
 def _subscription(view: GroupView) -> list[SubscriptionRow]:
-    """What brokers hold for the group; before its first heartbeat, what its actors will ask for."""
-    found: dict[str, tuple[str, str]] = {
+    """Return the subscription brokers store for the group; before its first heartbeat, that of its actors."""
+    expressions: dict[str, tuple[str, str]] = {
         sub.topic: (sub.expression, sub.kind) for actor in view.actors for sub in actor.settings.subscriptions
     }
     for broker in view.masters.values():
         group = broker.consumers.groups.get(view.group)
         if group is not None:
-            found |= {topic: (data.sub_string, data.expression_type) for topic, data in group.subscriptions.items()}
+            expressions |= {
+                topic: (data.sub_string, data.expression_type) for topic, data in group.subscriptions.items()
+            }
     return [
-        {"topic": topic, "expression": found[topic][0], "kind": found[topic][1]}
-        for topic in sorted(found)
+        {"topic": topic, "expression": expressions[topic][0], "kind": expressions[topic][1]}
+        for topic in sorted(expressions)
         if topic != retry_topic(view.group)
     ]
 

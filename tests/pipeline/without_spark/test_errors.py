@@ -121,7 +121,7 @@ JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkExce
     ],
 )
 def test_every_reason_is_one_sentence(why: Exception, said: str, sentence: str) -> None:
-    assert sentence_of(why, said=said) == sentence
+    assert sentence_of(why, log=said) == sentence
 
 
 def test_the_last_words_are_read_where_standard_error_is_a_file(tmp_path: Path) -> None:
