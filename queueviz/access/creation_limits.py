@@ -29,7 +29,7 @@ OF_ADDRESS = "address:"  # begins what `access.counted_as` says of who has neith
 
 
 class Counted(NamedTuple):
-    """What a creation is counted by; an empty field counts nothing.  `course`: whose origin it is."""
+    """The keys a creation is counted under; an empty field counts nothing.  `course`: the course whose origin it is."""
 
     visitor: str
     origin: str

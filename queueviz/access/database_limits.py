@@ -23,9 +23,9 @@ def one_at_a_time(what: str) -> Iterator[None]:
 
 @contextmanager
 def one_process_at_a_time(what: str) -> Iterator[None]:
-    """As `one_at_a_time`, for work of many transactions, and however long others take.
+    """Hold the lock as `one_at_a_time` does, for work of many transactions, however long other holders take.
 
-    Nothing on SQLite: there the data home is locked, and no other process has the file.
+    On SQLite this does nothing: the data home is locked there, and no other process has the file.
     """
     if connection.vendor != "postgresql":
         yield
@@ -41,5 +41,5 @@ def one_process_at_a_time(what: str) -> Iterator[None]:
 
 
 def number_of(what: str) -> int:
-    """What PostgreSQL calls the lock."""
+    """Return the key of the lock in PostgreSQL."""
     return zlib.crc32(what.encode())

@@ -34,7 +34,7 @@ class Mask(NamedTuple):
 
     @property
     def alias(self) -> str:
-        """What the link's readers know the sandbox as."""
+        """The name of the sandbox that readers of the link see."""
         return f"link-{digest(self.secret)[:ALIAS_CHARS]}"
 
     @property
@@ -68,7 +68,7 @@ class Mask(NamedTuple):
         return _renamed(name, self.alias, self.slug)
 
     def row(self, row: Row) -> Row:
-        """Of an event."""
+        """Return an event row without the sandbox's own names."""
         row = without_own_names(row)
         if row["type"] != "Keyframe":
             return row
@@ -92,7 +92,7 @@ class Mask(NamedTuple):
         return f"{text[: head.start(2)]}{_json(name)}{text[head.end(2) :]}"
 
     def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """What a socket's reader sent: its channels, as the server knows them."""
+        """Return a message of a socket's reader with the server's own channel names."""
         found = dict(message)
         if isinstance(ch := found.get("ch"), str):
             found["ch"] = self.inner_channel(ch)
@@ -103,7 +103,7 @@ class Mask(NamedTuple):
 
 @contextmanager
 def behind(mask: Mask) -> Iterator[None]:
-    """While an answer to a reader of the link is made."""
+    """Mask names while an answer to a reader of the link is made."""
     token = slugs.BEHIND.set(mask)
     try:
         yield
@@ -112,7 +112,7 @@ def behind(mask: Mask) -> Iterator[None]:
 
 
 def current() -> Mask | None:
-    """Of the link whose reader is being answered."""
+    """Return the mask of the link whose reader is being answered, if any."""
     found = slugs.BEHIND.get()
     return found if isinstance(found, Mask) else None
 
@@ -135,7 +135,9 @@ def shown_channel(name: str) -> str:
 
 
 def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a tile or the lab in progress: of who has taken over the role alone."""
+    """Return a tile or the lab in progress with the teacher's name replaced by the role, if a teacher has taken
+    over.
+    """
     found = dict(view)
     for part in ("hold", "tile"):
         if isinstance(row := found.get(part), dict) and row.get("acts"):

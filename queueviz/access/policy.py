@@ -37,7 +37,7 @@ ATTACHED_ACTIONS = (ResetOffsets, UndoReset)  # all that is ever done to a clust
 
 
 class NotFound(Http404):
-    """No such sandbox or cluster, or none this visitor may know of."""
+    """A sandbox or cluster that does not exist, or that this visitor may not see."""
 
 
 class Forbidden(PermissionDenied):
@@ -45,7 +45,7 @@ class Forbidden(PermissionDenied):
 
 
 class Held(NamedTuple):
-    """What a visitor shows: grants of this kind with one of these values in this field are good for it."""
+    """A credential of a visitor: it fits grants of `kind` whose `field` has one of `values`."""
 
     kind: str
     field: str
@@ -92,7 +92,7 @@ class Visit(NamedTuple):
 
     @property
     def wakes(self) -> bool:
-        """Whether this visitor's coming wakes a sleeping sandbox."""
+        """Return whether this visitor's visit wakes a sleeping sandbox."""
         return not self.is_attached and (self.may("act") or self.sandbox.of_host)
 
     @property
@@ -114,7 +114,7 @@ def ours(visit: Visit) -> Sandbox:
 
 
 def visit_at(visitor: Visitor, slug: str, verb: str) -> Visit:
-    """As `sandbox_for`, with the visitor's role."""
+    """Return the sandbox or cluster as `sandbox_for` does, with the visitor's role."""
     visit = _at_sandbox(visitor, slug) if attached_name(slug) is None else _at_cluster(visitor, slug)
     if not visit.may(verb):
         raise forbidden(visitor, visit)
@@ -139,7 +139,7 @@ def _at_cluster(visitor: Visitor, slug: str) -> Visit:
 
 
 def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
-    """Of many visitors and slugs at once, with as many queries as for one."""
+    """Return the sights of many visitors and slugs, with as many queries as for one."""
     slugs = {slug for _, slug in asked}
     live = Prefetch("grants", Grant.objects.filter(live_grants(timezone.now())), to_attr="live")
     sandboxes = Sandbox.objects.filter(slug__in=slugs).select_related("course").prefetch_related(live)
@@ -194,7 +194,7 @@ def clusters_of(visitor: Visitor) -> list[Cluster]:
 
 
 def may_attach(visitor: Visitor) -> bool:
-    """Whether the visitor is an administrator who may add clusters."""
+    """Return whether the visitor is an administrator who may add clusters."""
     return visitor.is_signed_in and visitor.user.is_staff and visitor.user.has_perm("queueviz.add_cluster")
 
 
@@ -208,9 +208,9 @@ def owned_count(visitor: Visitor) -> int:
 
 
 def counted_as(visitor: Visitor) -> str:
-    """Whom a rate is counted for: the account, else the token or session that was given out here, else the address.
+    """Return the key a rate is counted under: the account, else a token or session issued here, else the address.
 
-    What was not given out here says nothing: each made-up one would be a visitor who has done nothing yet.
+    A token or session that was not issued here is ignored: each made-up one would count as a new visitor.
     """
     if visitor.token:
         held = digest(visitor.token)
@@ -237,7 +237,7 @@ def note_visit(visit: Visit) -> None:
 
 
 def expiry_of(sandbox: Sandbox, visited_at: datetime) -> datetime | None:
-    """None: it is kept as long as its course (`courses.retention`)."""
+    """Return when the sandbox expires.  None: it is kept as long as its course (`courses.retention`)."""
     if sandbox.course_id:
         return None
     return visited_at + (ACCOUNT_LIFE if sandbox.owner_id else ANONYMOUS_LIFE)
@@ -323,13 +323,13 @@ def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
 
 
 def _granted(visitor: Visitor) -> QuerySet[Grant]:
-    """What is still good of what the visitor was given."""
+    """Return the live grants the visitor holds."""
     held = [one.query for one in _held(visitor)]
     return Grant.objects.filter(live_grants(timezone.now()), reduce(or_, held)) if held else Grant.objects.none()
 
 
 def _held(visitor: Visitor) -> tuple[Held, ...]:
-    """What was given to the visitor: to its link, its token, its account, its browser, its places in courses."""
+    """Return the visitor's credentials: its link, else its token, else its account, browser and places in courses."""
     if visitor.link is not None:
         return (Held(Grant.Kind.LIVE, "digest", frozenset({digest(visitor.link)})),)
     if visitor.token is not None:

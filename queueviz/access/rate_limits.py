@@ -1,4 +1,4 @@
-"""How often one visitor may do something, counted in this process."""
+"""Rate limits of one visitor, counted in this process."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Who is asking: a signed-in user, a session, a bearer token or a live link, in one value."""
+"""The visitor of a request in one value: a signed-in user, a session, a bearer token or a live link."""
 
 import hashlib
 import hmac

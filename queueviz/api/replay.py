@@ -34,9 +34,10 @@ router = Router(tags=["replay"])
 
 @router.get("/{slug:slug}/state", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, at an event")
 def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpResponse:
-    """Without `at`, at the newest. `seq` is the newest event at or before `at`. The `snapshot` is folded from the
-    keyframe `keyframe`: `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the
-    event, `of_keyframe` those that are as old as the keyframe; under `snapshot`, the lists and fields beside both."""
+    """Return the state at event `at`, or at the newest one without `at`. `seq` is the newest event at or before
+    `at`. The `snapshot` is folded from the keyframe `keyframe`. `carried` names the fields of the queues in `topics`
+    and `groups/<name>` that hold at the event. `of_keyframe` names those that are as old as the keyframe; under
+    `snapshot`, the lists and fields beside both."""
     return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
@@ -79,8 +80,8 @@ def changes(
 def recording(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:
-    """202 while it is made: ask again with `from` and `to` as they stand in the answer. Then the file
-    (docs/recording.md), by ranges where they are asked for. Without `to`, up to the newest event."""
+    """Return 202 while the recording is made: repeat the request with `from` and `to` as the answer has them. Then
+    return the file (docs/recording.md), by ranges where the request has them. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
     visit = policy.visit_at(who, slug, "see")
     policy.ours(visit)

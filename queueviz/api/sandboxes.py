@@ -43,7 +43,7 @@ NDJSON = "application/x-ndjson"
 
 
 class Strict(Parser):
-    """As everywhere else here: half a surrogate is no text, and no database would take it."""
+    """A parser that refuses half a surrogate, as all other input here: it is not text, and databases refuse it."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return orjson.loads(request.body)
@@ -229,7 +229,7 @@ def _pages(slug: str, found: Entries, most: int, shown: Callable[[Row], Row]) ->
 
 
 async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """As the client takes them: what is long is never held whole."""
+    """Yield pages as the client reads them, so that a long answer is never held whole."""
     following = sync_to_async(lambda: next(pages, None), thread_sensitive=False)
     while (page := await following()) is not None:
         yield page
@@ -320,10 +320,10 @@ def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 
 def writer(request: HttpRequest) -> Visitor:
-    """Who changes something.  A browser's cookies count only with its CSRF token; a bearer needs none.
+    """Return the visitor of a request that changes something.
 
-    Only JSON is taken, which a page of another site cannot send without asking first.
-    """
+    A browser's cookies count only with its CSRF token; a bearer token needs none. Only JSON is accepted: a page of
+    another site cannot send it without a preflight request."""
     who = visitor.of_request(request)
     if who.token is None and request.COOKIES and check_csrf(request) is not None:
         raise HttpError(403, "A request with cookies needs the CSRF token. Send a bearer token, or no cookies.")

@@ -69,7 +69,7 @@ def _slow(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
-    """Who can be given a list, and brokers that can stand in rooms: each in one of its own at first."""
+    """Return members that can get an assigned list, and brokers in rooms: initially one room each."""
     group = place.group()
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return {
@@ -104,7 +104,7 @@ def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
 
 
 def _change(place: Place, readings: Readings) -> dict[str, Any]:
-    """Whom it is about: a producer with its rate, or a member with what its group subscribes to."""
+    """Return the client to change: a producer with its rate, or a member with its group's subscription."""
     actor, group = place.query.get("actor", ""), place.group()
     return {
         "actor": actor,

@@ -1,7 +1,7 @@
-"""What became of messages, group by group: counts by verdict, and each queue's messages side by side.
+"""Delivery verdicts of messages by group: counts by verdict, and each queue's messages side by side.
 
-Values in, values out: rows of the job `delivery_audit` become what the page Audit draws.  A verdict has a fill, a glyph
-and a word; the fill of the worst one is drawn where several messages share a place.
+Values in, values out: rows of the job `delivery_audit` become the drawing of the Audit page.  A verdict has a fill,
+a glyph and a word.  The fill of the worst verdict is drawn where several messages share a position.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], b
 
 
 def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
-    """From the columns queue, queue_offset and verdict of one group and topic, in any order."""
+    """Return strips from the columns queue, queue_offset and verdict of one group and topic, in any order."""
     import numpy as np
     import pyarrow as pa
 

@@ -61,7 +61,9 @@ def _newest_first(rows: Mapping[str, T]) -> list[tuple[str, T]]:
 
 
 def _as_it_slept(place: Place) -> ListenerRow:
-    """With one broker and one name server the broker's address is known; else only the engine knows."""
+    """Return the listener row of a sleeping sandbox.  The address is derived with one broker and one name server
+    only.
+    """
     brokers, servers = place.snapshot.get("brokers", ()), place.snapshot.get("name_servers", ())
     both = [brokers[0]["address"]] if len(brokers) == len(servers) == 1 else []
     return {"open": False, "state": "closed", "name_servers": both, "shared": bool(both), "connections": 0}

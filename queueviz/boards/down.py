@@ -33,7 +33,9 @@ class KnownAt(TypedDict):
 
 
 def mark_of(row: MasterState) -> DownMark | None:
-    """None while the master runs, and where it is not known who reads the queue."""
+    """Return the mark of a queue whose master is down.  None while the master runs, or if the queue's reader is
+    unknown.
+    """
     down = row.get("down")
     return down if down and down.get("reads") else None
 
@@ -45,7 +47,7 @@ def down_text(row: MasterState) -> str:
 
 
 def down_said(row: MasterState) -> str:
-    """With its moment, for those who do not see it beside the strip."""
+    """Return the sentence with its time, for readers who do not see it beside the strip."""
     down = mark_of(row)
     return f"{down_text(row)}, {as_of(down)}" if down else ""
 
@@ -55,7 +57,7 @@ def as_of(down: KnownAt) -> str:
 
 
 def down_wait(row: MasterState) -> str:
-    """Of an orderly group's queue, in few words."""
+    """Return the wait of an orderly group's queue in few words."""
     down = mark_of(row)
     return str(DOWN["down.wait"]).format(lag=number(down["lag"])) if down else ""
 
@@ -79,7 +81,7 @@ def known_text(known: KnownQueues) -> str:
 
 
 def down_brokers(queues: Mapping[str, MasterState]) -> list[str]:
-    """Of an orderly group, what waits and what was lost, for each master that is down."""
+    """Return one sentence for each master that is down: the queues' state and lag in an orderly group."""
     lags: dict[str, int] = {}
     for key in sorted(queues):
         if down := mark_of(queues[key]):

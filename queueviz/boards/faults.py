@@ -1,4 +1,4 @@
-"""What can go wrong on purpose, as the fault dialog offers it: only what is possible now."""
+"""Faults that can be injected, as the fault dialog offers them: only those possible now."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _buttons_of(row: BrokerRow, *, master_is_down: bool) -> tuple[OfferedAction,
 
 
 def _ends(snapshot: Snapshot) -> list[str]:
-    """Name servers, brokers, clients: the order a reader thinks in."""
+    """Return name servers, brokers and clients in the usual order of reading, then the console."""
     clients = {row["actor"] for row in snapshot.get("producers", ())}
     clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}
     return [

@@ -47,7 +47,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def lines_of(frame: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The hex dump, 16 bytes a line; each run of bytes knows the fields it lies in."""
+    """Return the hex dump, 16 bytes a line; each run of bytes names the fields it belongs to."""
     data = bytes.fromhex(frame["hex"])[:HEX_BYTES]
     inside = [""] * len(data)
     for number, part in enumerate(frame["fields"]):

@@ -1,7 +1,7 @@
-"""Lines over time from the job `lag_history`: fine where it is near, coarse where it is far, gaps where it is unknown.
+"""Lines over time from the job `lag_history`: fine for recent times, coarse for older ones, gaps where unknown.
 
-Rows come in layers, the coarsest first; each layer goes on where the one before it ended.  A point stands at the end of
-its row's time, as on the Board's chart.
+Rows come in layers, the coarsest first; each layer begins where the one before it ended.  A point is drawn at the
+end of its row's time, as on the Board's chart.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Lines(NamedTuple):
 
 
 def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) -> Lines:
-    """What is drawn.  Of points put together the worst is kept, of rates their mean."""
+    """Return the lines to draw.  Of points merged into one, the worst is kept; of rates, their mean."""
     import numpy as np
 
     times, found = _joined(tables, read, measure, from_ms)

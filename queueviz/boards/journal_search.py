@@ -1,4 +1,4 @@
-"""What a visitor types into the journal's search, in words of the reader's language, as an engine understands it."""
+"""Search terms of the journal: words of the reader's language translated for the engine."""
 
 from __future__ import annotations
 

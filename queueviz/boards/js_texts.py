@@ -179,7 +179,7 @@ def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def words(some: Mapping[str, Any]) -> dict[str, Any]:
-    """Of one page, to be added to its `texts`."""
+    """Return the words of one page, to be added to its `texts`."""
     return {key: forms(text) for key, text in some.items()}
 
 

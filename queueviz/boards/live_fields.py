@@ -83,7 +83,7 @@ def left(ms: int) -> str:
 
 
 def step_ms(ms: int) -> str:
-    """What a step took: below a second to the millisecond; 0 is less than half of one."""
+    """Return a step's duration: below 1 s in milliseconds; 0 is shown as less than 1 ms."""
     return "< 1 ms" if ms == 0 else f"{ms} ms" if ms < 1000 else duration(ms)
 
 

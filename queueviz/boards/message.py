@@ -1,4 +1,4 @@
-"""One message: its fields and bytes, where it lies, and its life (channel `messages/<slug>?id=…`)."""
+"""One message: its fields and bytes, its position, and its life (channel `messages/<slug>?id=…`)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
 
 
 def why_of(why: Mapping[str, Any] | None) -> str:
-    """Why there is no message, as a sentence; offsets as people read them."""
+    """Return the reason for a missing message as a sentence, with formatted offsets."""
     if not why:
         return ""
     values = {key: number(value) if key in ("physical_offset", "low", "high") else value for key, value in why.items()}
@@ -99,7 +99,7 @@ def why_of(why: Mapping[str, Any] | None) -> str:
 
 
 def _members(place: Place) -> list[Row]:
-    """Who can be given a message once more: members with a listener that run, and real clients, by group."""
+    """Return the clients a message can be sent to again, by group: running members and real clients."""
     rows = [
         {"group": group["group"], "client_id": member["client_id"], "name": member.get("actor") or member["client_id"]}
         for group in place.groups

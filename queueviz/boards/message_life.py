@@ -24,8 +24,11 @@ SIGNS = {
 
 
 def line_of(message: Mapping[str, Any], life: Mapping[str, Any], now_ms: int) -> list[Row]:
-    """What happened, in the order of time: {"at_ms", "after_ms" (since it was stored), "sign", "word", "tone", "group",
-    "who", "step", "end_ms", "outcome", "note", "seq"}; only `at_ms` and the words are always there."""
+    """Return the message's events in the order of time.
+
+    Keys: {"at_ms", "after_ms" (since it was stored), "sign", "word", "tone", "group", "who", "step", "end_ms",
+    "outcome", "note", "seq"}.  Only `at_ms` and the words are always present.
+    """
     chain = life.get("chain")
     rows = (
         [_born(message), *(_stored(step) for step in chain)]

@@ -88,7 +88,7 @@ def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
 
 
 def message_words() -> dict[str, str]:
-    """What the moving page says, ready for JSON."""
+    """Return the words of the moving page, ready for JSON."""
     return {
         **{key: str(text) for key, text in WORDS.items()},
         "messages.held": str(_("{n} more, held while you are here")),

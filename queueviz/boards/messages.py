@@ -19,7 +19,7 @@ SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to") 
 
 
 def channel(place: Place) -> str:
-    """Only filters that are set are in the name, so that all viewers of the same share one channel."""
+    """Return the channel with the filters that are set, so that viewers with the same filters share one channel."""
     wanted = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:FILTER_CHARS])}
     name = f"messages/{place.slug}"
     return f"{name}?{urlencode(wanted, quote_via=quote, safe='')}" if wanted else name

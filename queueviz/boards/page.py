@@ -1,7 +1,7 @@
-"""What a board is, to the views that serve it.
+"""The interface of a board, for the views that serve it.
 
-A view knows a sandbox, a snapshot and the query string; a board says which live channels its page shows, which template
-draws it and which values that template needs.  The view reads the channels in one crossing and hands the readings back:
+A view has a sandbox, a snapshot and the query string.  A board names the live channels of its page, its template and
+the template's values.  The view reads the channels in one crossing and passes the readings to the board:
 
     place = Place(slug, snapshot, request.GET)
     page = BOARDS["board"]
@@ -30,7 +30,7 @@ Readings = Mapping[str, Reading | Refusal | None]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader stands: one sandbox or cluster, as it is now, and what the address asks for."""
+    """The subject of a page: one sandbox or cluster as it is now, and the query of the address."""
 
     slug: str
     snapshot: Snapshot

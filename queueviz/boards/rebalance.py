@@ -1,4 +1,4 @@
-"""Rebalance: what each member believes, what it made of it, who really holds each queue (channel `rebalance/…`)."""
+"""Rebalance: each member's view, its assignment from it, and the owner of each queue (channel `rebalance/…`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the drawing of a plan says: before, moves, after; and the ring, the sum or the rooms the strategy goes by.
+"""The drawing of a rebalance plan: before, moves, after; and the strategy's ring, sum or rooms.
 
-static/queueviz/js/plan_picture.js draws it.  Nothing here divides queues: all shares come with the answer.
+static/queueviz/js/plan_picture.js draws it.  This module assigns no queues: all shares come with the answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Line(TypedDict):
 
 
 def picture(answer: Answer) -> dict[str, Any]:
-    """What templates draw; `answer` as `plan-rebalance` gives it."""
+    """Return the values templates draw; `answer` is the answer of `plan-rebalance`."""
     colours = {client_id: f"me-{number % 6}" for client_id, number in answer["colours"].items()}
     owner = {queue: member for member, queues in answer["before"].items() for queue in queues}
     owner_after = {queue: member for member, queues in answer["after"].items() for queue in queues}

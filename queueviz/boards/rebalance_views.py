@@ -1,7 +1,7 @@
-"""What the Rebalance page shows of its channel, one topic at a time: minds, lines, waves of rounds, moves.
+"""The Rebalance page's view of its channel, one topic at a time: member views, lines, waves of rounds, moves.
 
-Twin of static/queueviz/js/rebalance_views.js, which says the same of every later frame.  What is unknown stays
-None and is written as an en dash.
+Twin of static/queueviz/js/rebalance_views.js, which shows the same for every later frame.  Unknown values stay None
+and are written as an en dash.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Names(NamedTuple):
         return (member["letter"] if member else "") or self.labels.get(client_id) or client_id.partition("#")[0]
 
     def whose(self, client_id: str | None) -> str:
-        """Of an event, which names a client id: all members with it, `A/B`."""
+        """Return the label of an event's client id; several members with that id give `A/B`."""
         sharers = [key for key in self.members if client_id and key.startswith(f"{client_id} ")]
         return "/".join(self.who(key) for key in (client_id, *sharers))
 
@@ -106,7 +106,7 @@ def topics_of(data: Rebalance) -> list[str]:
 
 
 def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
-    """By client id, letters first: what each member received and what it computed of it."""
+    """Return each member's received data and its computed assignment, by client id, in the order of letters."""
     members = data["members"]
     order = sorted(members, key=lambda client_id: (members[client_id]["letter"], client_id))
     return {client_id: mind(data, topic, client_id, names, now_ms) for client_id in order}
@@ -157,7 +157,7 @@ def _place(belief: Division) -> str | None:
 
 
 def _against(data: Rebalance, topic: str | None, belief: Division, names: Names) -> str | None:
-    """What brokers say now, where the member goes by something else."""
+    """Return the brokers' current data as a sentence, if the member's data differs from it."""
     if belief["agrees"] is None:
         return None
     if belief["agrees"]:
@@ -187,7 +187,7 @@ def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | 
 
 
 def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
-    """By queue, in the order clients sort them."""
+    """Return lines by queue, in the order in which clients sort queues."""
     found = {key: row for key, row in data["queues"].items() if row["topic"] == topic}
     order = sorted(found, key=lambda key: rows.order(row_of(key)))
     return {key: line(data, key, found[key], names, now_ms) for key in order}
@@ -293,7 +293,7 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
 
 
 def gap(row: MoveRow) -> str:
-    """How long no member read it, or two did."""
+    """Return how long the queue had no reader, or had two."""
     left_ms = row["left_ms"]
     if row["from"] is None:
         return word("gap.first")

@@ -85,7 +85,7 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
 
 
 def present(now: Snapshot, slug: str) -> dict[str, Any]:
-    """For a view that cannot show the past: what its frame needs."""
+    """Return the frame's values for a view that cannot show the past."""
     return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts(PLAYER_WORDS)}
 
 

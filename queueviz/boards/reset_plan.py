@@ -87,7 +87,7 @@ def _note(note: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _refusal(refused: Mapping[str, Any] | None) -> dict[str, str] | None:
-    """Why the plan cannot be carried out, and what to do, in the reader's language."""
+    """Return the reason the plan cannot be carried out and the next step, in the reader's language."""
     if refused is None:
         return None
     message = filled(refused.get("pattern") or refused["message"], refused.get("values") or {})
@@ -95,5 +95,5 @@ def _refusal(refused: Mapping[str, Any] | None) -> dict[str, str] | None:
 
 
 def _safe_json(value: object) -> str:
-    """JSON that may stand inside a script element."""
+    """Return JSON that is safe inside a script element."""
     return json.dumps(value, default=str).replace("<", "\\u003c").replace("&", "\\u0026")

@@ -1,7 +1,7 @@
-"""Retry and dead-letter queues of a group: thin strips under its rows, once something lies in them.
+"""Retry and dead-letter queues of a group: thin strips under its rows, once they contain messages.
 
-A retry queue has a reading of its own, since the group consumes it.  A dead-letter queue cannot be read
-(RocketMQ makes it write-only), so its ends come from the snapshot.
+A retry queue has a reading of its own, since the group consumes it.  A dead-letter queue cannot be read (RocketMQ
+makes it write-only), so its ends come from the snapshot.
 """
 
 from __future__ import annotations

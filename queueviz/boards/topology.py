@@ -1,4 +1,4 @@
-"""Topology: name servers, brokers and clients, who is connected with whom, and what can be done to them."""
+"""Topology: name servers, brokers and clients, their connections, and the actions on them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _twin(place: Place, readings: Readings) -> Row:
 
 
 def _panel(place: Place, readings: Readings) -> Row:
-    """What the address chose: `node=` a server or a broker, `link=` a link, `group=` clients that stand together."""
+    """Return the selection of the address: `node=` a server or a broker, `link=` a link, `group=` a box of clients."""
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     node, link = place.query.get("node", ""), place.query.get("link", "")
     found: Row = {"chosen": None, "now_ms": now_ms}
@@ -74,7 +74,7 @@ def _panel(place: Place, readings: Readings) -> Row:
 
 
 def _client(place: Place, row: ClientNode) -> Row:
-    """With what the snapshot says of the same client: its address, language and release, as far as reported."""
+    """Return the row with the snapshot's data of the same client: address, language and release, as far as reported."""
     client_id = row["client_id"]
     for group in place.snapshot.get("groups", ()):
         for member in group["members"]:

@@ -1,6 +1,6 @@
-"""What the Topology page says of its channel: boxes, rings and links in words.
+"""Words of the Topology page for its channel: boxes, rings and links.
 
-`topology.js` says the same of every later frame.  Arcs and lines are drawn by the browser alone.
+`topology.js` writes the same for every later frame.  Only the browser draws arcs and lines.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms
 
 
 def link_word(row: LinkState) -> str:
-    """What was done to a link, one word where both ways are alike; else whether it is open at all."""
+    """Return the fault of a link, in one word where both directions are alike; without one, whether it is open."""
     there, back = _way(row["there_cut"], row["there_ms"]), _way(row["back_cut"], row["back_ms"])
     if there == back:
         return there or word("way.whole" if row["connections"] else "way.none")
@@ -142,7 +142,7 @@ def is_broken(row: LinkState) -> bool:
 
 
 def links_of(data: Topology, node: str) -> dict[str, LinkInWords]:
-    """Of one node, with the other end and the words for them."""
+    """Return the links of one node, with the other end and the words for them."""
     return {key: linked(row, node) for key, row in data["links"].items() if node in (row["a"], row["b"])}
 
 
@@ -151,7 +151,7 @@ def linked(row: Link, node: str | None = None) -> LinkInWords:
 
 
 def views_of(data: Topology, node: str) -> dict[str, ViewInWords]:
-    """Of a broker what each name server that is up believes of it; of a name server what it believes of each broker."""
+    """Return the views by node: each name server's view of a broker, or a name server's view of each broker."""
     expiry_ms, found = data["lives"]["expiry_ms"], dict[str, ViewInWords]()
     for key, row in data["views"].items():
         server, _, broker = key.partition("~")
@@ -166,7 +166,7 @@ def views_of(data: Topology, node: str) -> dict[str, ViewInWords]:
 
 
 def as_it_slept(snapshot: Snapshot) -> Topology:
-    """What is left of a sandbox that sleeps (catalogue 9): who was there."""
+    """Return the topology of a sleeping sandbox (catalogue 9): the nodes and clients in its snapshot."""
     found: dict[str, ClientNode] = {}
     for group in snapshot.get("groups", ()):
         for member in group["members"]:
@@ -227,7 +227,7 @@ def _asleep(client_id: str | None, label: str, state: str, kind: str, group: str
 
 
 def _rings(data: Topology, server: str, row: ServerNode, now_ms: int) -> list[Ring]:
-    """Of one that is down they are not shown, and keep its place."""
+    """Return a ring for each broker.  The ring of a broker that is down is hidden and keeps its position."""
     return [
         ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
         for broker in data["brokers"]

@@ -16,7 +16,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What one name server says.  `rows`: broker → cells in the order of `FIELDS`."""
+    """The route one name server reports.  `rows`: broker → cells in the order of `FIELDS`."""
 
     name_server: str
     is_up: bool
@@ -52,7 +52,7 @@ def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
 
 
 def _rows(route: Row | None) -> dict[str, dict[str, str]]:
-    """Of each broker name its QueueData and BrokerData as text."""
+    """Return QueueData and BrokerData as text, by broker name."""
     if route is None:
         return {}
     addresses = {row["brokerName"]: row["brokerAddrs"] for row in route["brokerDatas"]}

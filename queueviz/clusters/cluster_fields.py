@@ -1,4 +1,4 @@
-"""What an administrator may write into a cluster's fields, checked with sentences that say what is wrong."""
+"""Validation of the cluster fields an administrator edits; errors are sentences that name the wrong part."""
 
 import ipaddress
 import os

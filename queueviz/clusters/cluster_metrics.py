@@ -48,7 +48,7 @@ class Sample(NamedTuple):
 
 
 def samples_of(slug: str, drawn: Snapshot) -> Iterator[Sample]:
-    """Of a snapshot (catalogue 9).  One that says nothing of its brokers gives none."""
+    """Yield samples of a snapshot (catalogue 9).  A snapshot without broker data gives none."""
     rates: dict[str, float] = defaultdict(float)
     ends: dict[tuple[str, str, int], int] = {}
     for topic in drawn.get("topics", ()):
@@ -112,7 +112,7 @@ def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[S
 
 
 def _less(log: dict[str, int], part: str) -> int | None:
-    """How far it is behind the end of the log."""
+    """Return the distance to the end of the log."""
     return log["max"] - log[part] if "max" in log and part in log else None
 
 

@@ -1,7 +1,7 @@
-"""What operators do to attached clusters: resets only, with the group's name typed, and written down twice.
+"""Operators' actions on attached clusters: resets only, with the group's name typed, and recorded twice.
 
-Once before anything is asked of the cluster, so that a reset that never came back is there too; once with what came
-of it (`of` names the first record).  Attempts that are refused here are written down as well.
+The first record is written before the cluster is asked, so that a reset without a response is recorded too.  The
+second has the result (`of` names the first record).  Refused attempts are recorded as well.
 """
 
 from dataclasses import asdict
@@ -27,7 +27,7 @@ ATTEMPTS = Rate(1 / 60, 20, what="actions")  # that are written down, of one add
 
 
 def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
-    """As `acting.act`, for a visit at an attached cluster that may carry `action` out."""
+    """Act as `acting.act`, for a visit at an attached cluster that may carry `action` out."""
     cluster = visit.sandbox
     assert isinstance(cluster, Cluster)
     what = _name_of(action)
@@ -80,7 +80,7 @@ def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
 
 
 def ask(visit: Visit, question: Question) -> dict[str, Any]:
-    """As `acting.ask`; the cluster itself may have to be asked."""
+    """Ask as `acting.ask`; the engine may have to ask the cluster itself."""
     attached_clusters.demand(visit)
     return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
 
@@ -94,7 +94,7 @@ def _group(action: Action, point: UndoPoint | None) -> str:
 
 
 def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
-    """What was asked for; of an undo also what it leads back from."""
+    """Return the requested plan; for an undo, also the offsets it restores."""
     plan = asdict(action)
     return plan if point is None else plan | {"group": point.group, "topic": point.topic, "back_to": point.before}
 
@@ -119,7 +119,7 @@ def _before(visit: Visit, action: Action) -> dict[str, str | None]:
 
 
 def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[str, Any]:
-    """What the journal says was done, for the record; a reset can be undone from here on."""
+    """Return the result from the journal, for the record, and keep an undo point of a reset."""
     result = _result(cluster.slug, seq)
     if result is not None and isinstance(action, ResetOffsets):
         reset_undo.remember(cluster, result, ownership.called(visitor))

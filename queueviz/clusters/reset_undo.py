@@ -1,4 +1,4 @@
-"""What can be undone on attached clusters: the newest reset of a group on a topic, once, within a day."""
+"""Undo points of attached clusters: the newest reset of a group on a topic, once, within a day."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
 
 
 def value_of(point: UndoPoint) -> undo.UndoPoint:
-    """As the engine takes it."""
+    """Return the undo point as the engine's type."""
     before = {(queue.rpartition(":")[0], int(queue.rpartition(":")[2])): old for queue, old in point.before.items()}
     return undo.UndoPoint(point.reset_id, point.group, point.topic, int(point.at.timestamp() * 1000), before)
 

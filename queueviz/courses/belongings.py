@@ -1,4 +1,4 @@
-"""What is stored of a student, wherever it stands: exactly this is exported, and exactly this is deleted."""
+"""Everything stored about a student, in all locations: exactly this is exported, and exactly this is deleted."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ class Belongings(NamedTuple):
         return AuditRecord.objects.filter(slug__in=self.slugs).order_by("pk")
 
     def administered(self) -> models.QuerySet[LogEntry]:
-        """What the host did to them in the admin."""
+        """Return the records of the host's changes to these sandboxes in the admin."""
         return LogEntry.objects.filter(object_repr__in=self.slugs).order_by("pk")
 
 
@@ -78,7 +78,7 @@ def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSessi
 
 
 def _own(enrolment: Enrolment) -> models.QuerySet[Sandbox]:
-    """Of the submissions, and what is left of one that two tabs began at once."""
+    """Return the sandboxes of the submissions, and the spare one left when two tabs began a lab at once."""
     begun = models.Q(submission__enrolment=enrolment)
     left = models.Q(grants__holder=enrolment.digest, grants__role="student", submission__isnull=True)
     return Sandbox.objects.filter(begun | left).distinct().order_by("pk")

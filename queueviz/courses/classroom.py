@@ -1,4 +1,4 @@
-"""What all in a course may know at each moment: the poll that is open, and how far each lab is."""
+"""The class channel, which all members of a course may read: the open poll, and how far each lab is open."""
 
 from typing import Any
 

@@ -25,5 +25,5 @@ def sources_of_course(course: Course) -> Sources:
 
 
 def regraded(course: Course, began_at: datetime, reruns: Mapping[str, str]) -> Regrade:
-    """From the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
+    """Return a regrade from the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
     return regrading.regrade(course, Result(GRADING, course.slug), began_at, reruns=reruns)

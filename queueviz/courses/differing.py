@@ -1,4 +1,4 @@
-"""Who differs from the majority of a class, in what, and from which event on."""
+"""Students whose sandbox differs from the majority of a class: in which state, and since which event."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Difference(TypedDict):
 
 
 def differences(tiles: Mapping[str, TileRow]) -> dict[str, Difference]:
-    """By sandbox, of those in the same lab; the earliest event of each."""
+    """Return the earliest difference of each sandbox from those in the same lab, by sandbox."""
     by_lab: dict[str, dict[str, TileRow]] = {}
     for slug, tile in tiles.items():
         if tile["lab"] is not None:

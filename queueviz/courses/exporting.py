@@ -71,7 +71,7 @@ def write(enrolment: Enrolment, directory: Path) -> int:
 
 
 def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
-    """As one ZIP file.  Raises ActionRefused (409) where it is too large for a download."""
+    """Return all files as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
     into, left = io.BytesIO(), MOST_BYTES
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
         for name, content in files_of(enrolment, scores=scores):

@@ -37,7 +37,7 @@ def forget(visitor: Visitor, enrolment: Enrolment) -> int:
 
 
 def forget_course(visitor: Visitor, course: Course) -> None:
-    """With all its students.  Raises as `owners.delete`."""
+    """Delete the course with all its students.  Raises as `owners.delete`."""
     for enrolment in course.enrolments.select_related("course"):
         forget(visitor, enrolment)
     for sandbox in course.sandboxes.all():  # the teacher's
@@ -51,7 +51,7 @@ def forget_course(visitor: Visitor, course: Course) -> None:
 
 
 def scrub() -> None:
-    """What was deleted is not to be read in SQLite's files either.
+    """Remove deleted rows from SQLite's files too.
 
     Its pages were overwritten (`secure_delete` in the settings); the log beside them still has older ones.
     """
@@ -61,7 +61,7 @@ def scrub() -> None:
 
 
 def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
-    """With its recordings, which the server deletes by itself, and a command does not."""
+    """Delete a sandbox with its recordings: the server deletes those by itself, a command does not."""
     ownership.delete(visitor, sandbox)
     recordings.of_server().forget(sandbox.slug)
 
@@ -77,9 +77,9 @@ def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
 
 
 def _forget_results(course: Course, slugs: list[str]) -> None:
-    """What was found out of the whole course has this student's part in it, and can be found out again.
+    """Delete the results of the whole course: they contain this student's part, and can be computed again.
 
-    Of each sandbox recordings and results went with its row; those that were shared go here.
+    Recordings and results of each sandbox went with its row; shared ones are deleted here.
     """
     share_links.sweep()
     pipeline = places.home() / places.FOLDER

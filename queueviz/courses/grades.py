@@ -1,7 +1,6 @@
-"""What the students of a course are worth: one result a student, lab and step (`releases`: when students see theirs).
+"""Grades of a course's students: one result a student, lab and step (`releases`: when students see theirs).
 
-A grade is noted while a student works, from what the engine says of the lab; a published regrade (`regrading`) takes
-its place.
+A grade is noted while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
 """
 
 from collections.abc import Mapping
@@ -78,7 +77,7 @@ class StudentResult(NamedTuple):
 
 
 def results_of(course: Course, enrolment: Enrolment | None = None) -> list[StudentResult]:
-    """Of all who have a place, in the order in which they joined; or of one."""
+    """Return the results of all students with a place, in the order in which they joined; or of one student."""
     places = course.enrolments.filter(removed_at__isnull=True).order_by("pk")
     if enrolment is not None:
         places = places.filter(pk=enrolment.pk)
@@ -98,7 +97,7 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
 
 
 def note(submission: Submission, row: LabRow) -> None:
-    """What the engine says of the attempt in progress: the best attempt counts, and each answer's receipt is kept."""
+    """Update the grade from the engine's row: the best attempt counts, and each answer's receipt is kept."""
     grade = Grade.objects.filter(submission=submission).first()
     if grade is not None and not _noted(grade, row):
         return
@@ -129,7 +128,7 @@ def steps_of(row: LabRow) -> list[Step]:
 
 
 def _noted(grade: Grade, row: LabRow) -> bool:
-    """Whether anything was new."""
+    """Copy the row into the grade and return whether anything changed."""
     before = (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
     if row["score"] > grade.score or (row["attempt"] == grade.attempt and row["score"] == grade.score):
         grade.attempt, grade.exam, grade.score, grade.steps = row["attempt"], row["exam"], row["score"], steps_of(row)
@@ -138,7 +137,7 @@ def _noted(grade: Grade, row: LabRow) -> bool:
 
 
 def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
-    """What was given is never taken back: a journal that is changed later has other digests."""
+    """Return the receipts with the new ones added.  None is removed: a journal changed later has other digests."""
     name = str(row["attempt"])
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))

@@ -1,4 +1,4 @@
-"""The grid of a course: one row a student, of what the database knows and what the sandbox's tile shows."""
+"""The grid of a course: one row a student, from the database and the sandbox's tile."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,9 +17,9 @@ STUCK_AFTER = 3  # the same mistakes in a row
 
 
 class Student(NamedTuple):
-    """As the database has it.  `slug`: of the sandbox of the newest submission; None: none is begun.
+    """A student's row in the database.  `slug`: the sandbox of the newest submission; None: none is begun.
 
-    `asks_since`: a hand is up; `seen_at`: the student's page was there.
+    `asks_since`: when the hand was raised; `seen_at`: when the student's page was last open.
     """
 
     number: int
@@ -56,7 +56,7 @@ class GridRow(TypedDict):
 
 
 def students_of(course: Course) -> list[Student]:
-    """In the order in which they joined."""
+    """Return the students in the order in which they joined."""
     newest: dict[int, Submission] = {}
     done: dict[int, int] = {}
     for one in Submission.objects.filter(enrolment__course=course).select_related("sandbox").order_by("begun_at", "pk"):
@@ -73,7 +73,7 @@ def students_of(course: Course) -> list[Student]:
 
 
 class Grid:
-    """What was last seen of each student's sandbox, so that a tile keeps its picture while it cannot be read."""
+    """The last tile of each student's sandbox, kept so that the grid has a picture while a sandbox cannot be read."""
 
     def __init__(self, labs: int) -> None:
         self._labs = labs
@@ -126,7 +126,7 @@ class Grid:
         }
 
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
-        """The first that holds: who asks is heard, who is cut off is not called idle."""
+        """Return the first state that holds: a question comes before all others, a cut connection before idle."""
         slug = student.slug
         if student.asks_since is not None:
             return "asking", student.asks_since

@@ -94,7 +94,7 @@ def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
 
 
 def secret_of(visitor: Visitor, course: Course) -> str | None:
-    """What the student's own link has in it."""
+    """Return the secret in the student's own link."""
     found: str | None = visitor.session.get(SEATS, {}).get(course.slug)
     return found
 
@@ -116,9 +116,9 @@ def take(visitor: Visitor, secret: str) -> Enrolment:
 
 
 def _of_code(visitor: Visitor, code: str) -> Course:
-    """Of its letters in any case, and with blanks or strokes between them.
+    """Return the course with this code; case, blanks and hyphens are ignored.
 
-    Errors of others in the room keep no one out who has the code; a flood does not learn which codes are right.
+    Wrong codes from other students at the same address do not block a right one.  A flood of guesses is refused.
     """
     LOOKS.demand(visitor.address)
     letters = re.sub(r"[\s-]", "", code).upper()
@@ -160,6 +160,6 @@ def _free(taken: set[str]) -> str:
 
 
 def keep(visitor: Visitor, course: Course, secret: str) -> None:
-    """With the browser; the oldest place gives way where it has too many."""
+    """Keep the secret in the browser's session; the oldest place is dropped if there are too many."""
     seats = {slug: held for slug, held in visitor.session.get(SEATS, {}).items() if slug != course.slug}
     visitor.session[SEATS] = dict([*seats.items(), (course.slug, secret)][-MOST_SEATS:])

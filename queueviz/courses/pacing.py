@@ -1,4 +1,4 @@
-"""How far a course's students may go in a lab: to the step that the teacher has opened."""
+"""The pace of a course in its labs: students may go up to the step that the teacher has opened."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from sandbox.labs.lab import Lab
 
 
 class PaceRow(NamedTuple):
-    """How far a lab is open.  `until`: None where nothing holds a student back; `next`: the step that opens next."""
+    """The open part of a lab.  `until`: None where no limit is set; `next`: the step that opens next."""
 
     lab: Lab
     title: str
@@ -48,7 +48,7 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
 
 
 def rows(course: Course) -> list[PaceRow]:
-    """In the order of the course."""
+    """Return the labs in the order of the course."""
     found = []
     for lab in (LABS[slug] for slug in course.labs if slug in LABS):
         until, steps = course.open_until.get(lab.slug), len(lab.steps)
@@ -65,7 +65,7 @@ def rows(course: Course) -> list[PaceRow]:
 
 
 def is_closed(course: Course, lab: str, step: int) -> bool:
-    """To students, so far."""
+    """Return whether the step is still closed to students."""
     until = course.open_until.get(lab)
     return until is not None and step > until
 

@@ -1,6 +1,6 @@
-"""What happens to a poll: asked, taken from state to state, voted on, and counted once it is revealed.
+"""The life of a poll: asked, moved from state to state, voted on, and counted once it is revealed.
 
-Nothing counts by answer before the reveal: until then only how many have voted can be known.
+There are no counts by answer before the reveal: until then only the number of votes is public.
 """
 
 import unicodedata
@@ -37,7 +37,10 @@ class Counted(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Of a revealed poll.  `of`: students; `changed`: who answered twice, and not the same; `right`: what was shown."""
+    """The result of a revealed poll.
+
+    `of`: students; `changed`: students with two different answers; `right`: the answer the run showed.
+    """
 
     rows: list[Counted]
     of: int
@@ -77,10 +80,10 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
 
 
 def advance(course: Course, number: int, to: str, shown: str = "") -> None:
-    """To the next state, which `to` names: pressed twice it is not done twice.
+    """Move the poll to the next state, which `to` names: a second press does not move it again.
 
-    `shown`, with the reveal: which answer the run showed, or `none`.  Raises ActionRefused: 409 another one is next,
-    422 it is not said what the run showed.
+    `shown`, with the reveal: the answer the run showed, or `none`.  Raises ActionRefused: 409 if another state is
+    next, 422 without the answer the run showed.
     """
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
@@ -106,7 +109,7 @@ def advance(course: Course, number: int, to: str, shown: str = "") -> None:
 
 
 def drop(course: Course, number: int) -> None:
-    """With its votes.  Raises ActionRefused (409) for one that is revealed."""
+    """Delete the poll with its votes.  Raises ActionRefused (409) for a revealed one."""
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
         if poll.is_revealed:
@@ -140,7 +143,7 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
 
 
 def voted(poll: Poll) -> int:
-    """In the round that is open, or was the last one."""
+    """Return the number of votes in the open round, or else in the last one."""
     return poll.votes.filter(round=poll.round, enrolment__removed_at__isnull=True).count()
 
 

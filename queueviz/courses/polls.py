@@ -24,7 +24,7 @@ class Poll(models.Model):
     """`answers`: value and sentence of each; `shown`: which of them the run showed, from 0, known with the reveal."""
 
     class State(models.TextChoices):
-        """In their order, which is the only one."""
+        """The states of a poll, in their only order."""
 
         VOTE = "vote", _("Vote")
         HIDDEN = "hidden", _("Closed, hidden")

@@ -1,4 +1,4 @@
-"""Whether a student's page is there, and whether the student asks for the teacher."""
+"""Presence of students: whether a student's page is open, and whether the student asks for the teacher."""
 
 from datetime import timedelta
 
@@ -42,7 +42,7 @@ def lower(enrolment: Enrolment) -> None:
 
 
 def asks(visitor: Visitor, course: Course) -> bool | None:
-    """Whether the visitor's own hand is up; None: it is no student's."""
+    """Return whether the visitor's own hand is up.  None: the visitor is not a student here."""
     enrolment = place_in(visitor, course)
     return None if enrolment is None else enrolment.asks_since is not None
 

@@ -57,7 +57,7 @@ class Published(NamedTuple):
 
 
 def submissions_of(course: Course) -> list[Submission]:
-    """Of those who have a place."""
+    """Return the submissions of students who have a place."""
     mine = Submission.objects.filter(enrolment__course=course, enrolment__removed_at__isnull=True)
     return list(mine.select_related("enrolment", "sandbox", "grade").order_by("enrolment_id", "pk"))
 
@@ -199,7 +199,7 @@ def _worth_of(work: Submission, grade: Grade) -> tuple[int, int, bool]:
 
 
 def _shown(truth: str | None) -> str | None:
-    """As the panel has it: a share, a second, to one place."""
+    """Return the value as the panel shows it: a number rounded to one decimal place."""
     try:
         return truth if truth is None else f"{round(float(truth), 1):.15g}"
     except ValueError:

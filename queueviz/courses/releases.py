@@ -1,7 +1,7 @@
-"""When students see what they are worth: the one rule that pages, the API, live channels, jobs and files ask.
+"""The release of scores to students: the one rule that pages, the API, live channels, jobs and files ask.
 
-Before that, the score of a lab is withheld from all who may not grade.  What a step was, and whether a prediction was
-right, is shown at once: labs teach by it.
+Before the release, the score of a lab is withheld from all who may not grade.  A step's solution, and whether a
+prediction was right, is shown at once: labs teach by it.
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""How long a course is kept: until 90 days after its end, with its students, their sandboxes and all they did."""
+"""Retention of a course: until 90 days after its end, with its students, their sandboxes and all their work."""
 
 import logging
 from datetime import datetime
@@ -18,7 +18,7 @@ SWEPT_STUDENTS = 2  # at once: a visitor is waiting for a new sandbox
 
 
 def ended_at(course: Course) -> datetime:
-    """When it is due; of one without a date, the last visit."""
+    """Return the course's due date; of a course without one, the last visit."""
     if course.due_at is not None:
         return course.due_at
     seen = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))

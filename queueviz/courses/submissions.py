@@ -67,7 +67,7 @@ def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
 
 
 def note(sandbox: Sandbox, row: LabRow) -> None:
-    """How far it is, for lists; a second attempt does not take from the first."""
+    """Update the submission's progress for lists; a second attempt does not lower the first one's."""
     submission = Submission.objects.filter(sandbox=sandbox).first()
     if submission is None or row["lab"] != submission.lab:
         return

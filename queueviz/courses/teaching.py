@@ -1,4 +1,4 @@
-"""What a teacher does with a course beside the class: begin it, change it, admit and remove students."""
+"""A teacher's actions on a course outside the class: create and change it, admit and remove students."""
 
 import csv
 import io
@@ -130,7 +130,7 @@ def _title(title: str) -> str:
 
 
 def _labs(labs: list[str]) -> list[str]:
-    """In the order of the catalogue."""
+    """Return the labs in the order of the catalogue."""
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:
         raise ActionRefused(
