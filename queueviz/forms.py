@@ -1,4 +1,4 @@
-"""From form fields to the plain dictionaries `control` parses.  Values stay text: `control.fields` knows the types."""
+"""Conversion of form fields to plain dictionaries for `control`.  Values stay text: `control.fields` has the types."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def _put(given: dict[str, Any], field: str, value: str | list[str] | dict[str, s
 
 
 class NewSandboxForm(forms.Form):
-    """What starting a sandbox asks for: nothing but the template."""
+    """The form that starts a sandbox: only the template is needed."""
 
     template = forms.CharField(max_length=32, required=False, initial="orders")
     preset = forms.CharField(max_length=32, required=False)
@@ -56,7 +56,7 @@ class NewSandboxForm(forms.Form):
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What the owner may change beside the engine."""
+    """The settings of a sandbox that its owner may change outside the engine."""
 
     class Meta:
         model = Sandbox

@@ -57,7 +57,9 @@ class RollingSession:
 
 
 class EngineAnswers:
-    """What engine or database refuse becomes a page, a partial or JSON with its own status: never a traceback."""
+    """Middleware that answers errors of engine or database by a page, a partial or JSON with its own status, no
+    traceback.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response

@@ -1,4 +1,6 @@
-"""Who owns what.  No message, queue or offset lives here: those are the engine's (catalogue 8)."""
+"""Database rows of sandboxes, rights, clusters, runs and engine leases.  Messages, queues and offsets are the
+engine's (catalogue 8).
+"""
 
 import secrets
 
@@ -73,7 +75,7 @@ class Sandbox(models.Model):
 
     @property
     def label(self) -> str:
-        """What pages call it."""
+        """The sandbox's name on pages."""
         return self.name or self.slug
 
 
@@ -183,7 +185,7 @@ class Cluster(models.Model):
 
     @property
     def slug(self) -> str:
-        """What engine, channels and audit call it."""
+        """The cluster's name in the engine, in channels and in the audit."""
         return attached_slug(self.name)
 
     @property
@@ -218,7 +220,7 @@ class UndoPoint(models.Model):
 
 
 def new_run() -> str:
-    """What a run is called: in its order, in its result's manifest and in addresses."""
+    """Return a new run id, used in its order, in its result's manifest and in addresses."""
     return secrets.token_hex(6)
 
 
@@ -280,7 +282,9 @@ class EngineLease(models.Model):
 
 
 class SandboxPlace(models.Model):
-    """Which engine has a sandbox.  Each change of hands makes a new row: its number, never used again, is the fence."""
+    """The engine that has a sandbox.  Each change of engine makes a new row: its number, never used again, is the
+    fence.
+    """
 
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True)
     engine = models.CharField(max_length=64, blank=True, default="", db_index=True)  # none: it was given back
@@ -291,7 +295,7 @@ class SandboxPlace(models.Model):
 
 
 class AuditRecord(models.Model):
-    """What was done to sandboxes from outside the engine; outlives the sandbox."""
+    """A record of a change to a sandbox from outside the engine; it outlives the sandbox."""
 
     at = models.DateTimeField(auto_now_add=True)
     slug = models.CharField(max_length=SLUG_LENGTH, db_index=True)

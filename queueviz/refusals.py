@@ -25,7 +25,7 @@ SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether a file or the database takes nothing more."""
+    """Return whether a file or the database is out of disk space."""
     if isinstance(error, OperationalError):
         return any(words in str(error).lower() for words in NO_ROOM)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

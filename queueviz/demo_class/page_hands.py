@@ -38,9 +38,9 @@ class Pace(NamedTuple):
 
 
 class PageHands:
-    """Of one student in one lab.  `rest` waits so many seconds; it raises where the class is over.
+    """The hands of one student in one lab.  `rest` waits so many seconds; it raises once the class is over.
 
-    Every method raises RemoteRefused where the server refuses or is not there.
+    Every method raises RemoteRefused if the server refuses the request or does not respond.
     """
 
     def __init__(self, pages: RemotePages, slug: str, lab: Lab, pace: Pace, rest: Callable[[float], None]) -> None:
@@ -124,14 +124,14 @@ class PageHands:
         self._rest(self._pace.chance.between(self._pace.least_s, self._pace.most_s))
 
     def look(self) -> None:
-        """At the panel, as a page does when something happened; the clock stands while there is something to read."""
+        """Read the panel, as a page does after an event.  The clock is paused while there is text to read."""
         self._pages.get(self._panel, **PANEL)
         found = self.state["open"]
         self._run_clock(1.0 if found is None or found["phase"] in RUNS else 0.0)
 
     @property
     def hand_is_up(self) -> bool:
-        """As the panel shows it: its button lowers the hand."""
+        """Return whether the panel shows a raised hand: then its button lowers the hand."""
         return LOWERS in self._pages.get(self._panel, **PANEL).text
 
     def start_over(self) -> None:

@@ -1,4 +1,4 @@
-"""What played students do: one is stuck, one asks, one is idle, one is done, one is cut off; the others work."""
+"""Parts of played students: one is stuck, one asks, one is idle, one is done, one is cut off; the others work."""
 
 import itertools
 import threading
@@ -121,7 +121,7 @@ class PlayedStudent:
         return Pace(self.place.chance, least_s, most_s, rate)
 
     def _solve(self, lab: Lab, pace: Pace, *, errs: bool = False) -> None:
-        """From where the lab can be begun anew; it is not done twice."""
+        """Solve the lab, started over if it is begun; a finished lab is not done twice."""
         hands = self._begin(lab, pace)
         if hands.state["finished"]:
             return
@@ -138,7 +138,7 @@ class PlayedStudent:
             self.rest(ASKS_AGAIN_S)
 
     def _working(self) -> None:
-        """Through all labs, each student at a pace of its own."""
+        """Work through all labs, each student at a pace of its own."""
         chance = self.place.chance
         slow_s = chance.between(6, 16)
         turned = chance.below(len(self._labs))
@@ -168,7 +168,7 @@ class PlayedStudent:
         self._stay()
 
     def _ask(self) -> None:
-        """Where it is time to, and no hand is up."""
+        """Raise the hand with a question, if it is due and no hand is up."""
         if self._asks_s is None or time.monotonic() < self._asks_s:
             return
         self._asks_s = time.monotonic() + ASKS_AGAIN_S

@@ -44,7 +44,7 @@ class OtherEngine(SandboxError):
 
 
 class WebEnd:
-    """What waits for one web process.  `listen` is called on Ray's loop, the rest on the engine's."""
+    """The messages queued for one web process.  `listen` is called on Ray's loop, the rest on the engine's."""
 
     def __init__(self, port: "EnginePort", rays: asyncio.AbstractEventLoop) -> None:
         self._rays = rays
@@ -55,7 +55,7 @@ class WebEnd:
         self.side = Side(port, self._send)
 
     async def listen(self) -> list[bytes]:
-        """What there is to hand over, as soon as there is any; empty after `LISTEN_S`."""
+        """Return the queued messages once there are any; empty after `LISTEN_S`."""
         self.heard_s = time.monotonic()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._rung.wait(), LISTEN_S)
@@ -90,7 +90,7 @@ class EngineActor:
     # --- on Ray's loop, called by web processes ----------------------------------------------------------------------
 
     async def hear(self, engine: str, web: str, messages: list[bytes]) -> None:
-        """In their order.  Raises OtherEngine."""
+        """Take the messages in their order.  Raises OtherEngine."""
         end = await self._end_of(engine, web)
         self._loop.call_soon_threadsafe(self._take, end, messages)
 
@@ -184,7 +184,7 @@ class EngineActor:
             self._stopped.set()
 
     def _keep_renewing(self) -> None:
-        """On a thread of its own, from the first lease to the last."""
+        """Renew the lease, on a thread of its own, from the first lease to the last."""
         is_draining, pause_s = False, RENEW_EVERY_S
         while not self._stopped.wait(pause_s):
             try:
@@ -224,7 +224,7 @@ def running_s() -> float:
 
 
 def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
-    """Under a new id; as often as it takes."""
+    """Return a lease under a new id; retry until one is granted."""
     from ray.util import get_node_ip_address
 
     address = get_node_ip_address()  # type: ignore[no-untyped-call]
@@ -240,7 +240,7 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
 
 
 def options(name: str) -> dict[str, Any]:
-    """Of Ray's actor: found by name, outlives who made it, started again without end, and no call repeated."""
+    """Return Ray's actor options: named, detached from its creator, restarted without limit, no call repeated."""
     return {
         "name": name,
         "lifetime": "detached",

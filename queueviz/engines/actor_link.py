@@ -51,7 +51,7 @@ class ActorLink:
         self._outbox.put(wire.pack(message))
 
     def close(self) -> None:
-        """Say nothing more; what it says is still heard, until the next answer."""
+        """Send no more messages; those of the engine are still received, until its next answer."""
         self._outbox.close()
 
     def _read(self) -> None:

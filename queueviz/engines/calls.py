@@ -16,7 +16,7 @@ ENDED = "The engine ended meanwhile, and is started again. Try again in a moment
 
 
 class Calls:
-    """Of one engine, by one web process.  Thread-safe."""
+    """Calls of one engine by one web process.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class Calls:
         return future
 
     def take(self, message: wire.Message) -> bool:
-        """Whether it was an answer."""
+        """Return whether the message was an answer."""
         kind, *rest = message
         if kind not in ("done", "failed"):
             return False

@@ -54,7 +54,7 @@ class Child:
         return self._process.pid
 
     def wait(self) -> "Child":
-        """Until it takes calls.  Raises what kept it from starting: EngineBusy, OSError."""
+        """Wait until the engine takes calls.  Raises the error of its start: EngineBusy, OSError."""
         try:
             self._ready.result(START_WITHIN_S)
         except TimeoutError:
@@ -71,7 +71,7 @@ class Child:
         self._outbox.put(wire.pack(message))
 
     def stop(self, timeout_s: float) -> bool:
-        """Whether all its sandboxes were closed in time; it has ended in any case."""
+        """Stop the process and return whether it closed all its sandboxes in time; it has ended in any case."""
         with suppress(EngineBusy):
             self.say("stop")
         try:

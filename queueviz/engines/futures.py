@@ -6,7 +6,7 @@ from typing import Any
 
 
 def settle(future: "Future[Any]", value: Any = None, *, why: BaseException | None = None) -> None:
-    """With a value, or with `why`.  Nothing where it was cancelled."""
+    """End the future with a value, or with the error `why`.  A cancelled future stays as it is."""
     if future.set_running_or_notify_cancel():
         future.set_result(value) if why is None else future.set_exception(why)
 
@@ -18,7 +18,7 @@ def failed(why: BaseException) -> "Future[Any]":
 
 
 def after(first: "Future[Any]", following: Callable[[], "Future[Any]"]) -> "Future[Any]":
-    """What `following` gives, begun when `first` has ended well; else the error of `first`."""
+    """Return the result of `following`, which begins once `first` has succeeded; else the error of `first`."""
     whole: Future[Any] = Future()
 
     def go_on(done: "Future[Any]") -> None:
@@ -32,7 +32,7 @@ def after(first: "Future[Any]", following: Callable[[], "Future[Any]"]) -> "Futu
 
 
 def unless(first: "Future[Any]", why: type[Exception], again: Callable[[], "Future[Any]"]) -> "Future[Any]":
-    """As `first`, or what `again` gives where that failed for `why`."""
+    """Return the result of `first`, or that of `again` if `first` failed with `why`."""
     whole: Future[Any] = Future()
 
     def go_on(done: "Future[Any]") -> None:

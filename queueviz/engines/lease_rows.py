@@ -27,7 +27,7 @@ _LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_tim
 
 
 class LeaseRows:
-    """For any thread; one that asked and ends before the process does calls `close`."""
+    """The lease table, usable on any thread.  A thread that ends before the process does calls `close`."""
 
     def __init__(self, *, lease_s: float = LEASE_S) -> None:
         self._lease = timedelta(seconds=lease_s)
@@ -130,7 +130,7 @@ class LeaseRows:
 
     @contextmanager
     def _transaction(self, slug: str = "") -> Iterator[None]:
-        """Of all those that are given the same `slug`, one at a time: the row to lock may not be there yet."""
+        """Run a transaction.  Those with the same `slug` run one at a time: the row to lock may not exist yet."""
         try:
             with transaction.atomic(using=ALIAS, durable=True):
                 if slug and connections[ALIAS].vendor == "postgresql":

@@ -117,14 +117,14 @@ class Pool:
             self._places.pop(slug, None)
 
     def ask(self, index: int, kind: str, *given: Any) -> "Future[Any]":
-        """Of one engine.  While it is started again the future fails at once."""
+        """Call one engine.  While the engine is started again, the future fails at once."""
         child = self._children[index]
         if child is not None:
             return child.ask(kind, *given)
         return failed(EngineBusy("The engine is being started again. Try again in a moment."))
 
     def say(self, index: int, *message: Any) -> None:
-        """What is said while it is started again is of the one that ended."""
+        """Send a message to one engine.  Messages for an ended engine are dropped while another one starts."""
         child = self._children[index]
         if child is not None:
             try:
@@ -161,7 +161,7 @@ class Pool:
             listener(index, message)
 
     def _ended(self, index: int, child: Child, began_s: float) -> None:
-        """On the thread that read from it, which now starts the next one."""
+        """Start the next process, on the thread that read from the ended one."""
         if self._stopping.is_set() or self._children[index] is not child:
             return
         self._children[index] = None

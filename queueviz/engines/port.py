@@ -98,7 +98,7 @@ class PoolPort:
         return deleted
 
     def read(self, channels: Sequence[str]) -> "Future[list[Any]]":
-        """In the order given, one question to each engine."""
+        """Read channels in the given order, with one call to each engine."""
         slugs = [_slug_of(name) for name in channels]
         return after(
             gathered([self.pool.seat(slug) for slug in dict.fromkeys(slugs) if slug], _nothing),
@@ -118,7 +118,9 @@ class PoolPort:
         return gathered(list(asked.values()), in_order)
 
     def status(self) -> "Future[dict[str, Any]]":
-        """As one engine's, with `engines`, the number of them.  An engine that is being started again is left out."""
+        """Return the status as of one engine, with `engines`, their number; engines being started again are left
+        out.
+        """
         return gathered(list(self.statuses().values()), self.merged, some=True)
 
     def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
@@ -142,7 +144,7 @@ class PoolPort:
         }
 
     def figures(self) -> "Future[list[dict[str, int]]]":
-        """What the hub of each engine counted (`Hub.counted`)."""
+        """Return the counters of each engine's hub (`Hub.counted`)."""
         asked = [self.pool.ask(place, "figures") for place in self.pool.engines()]
         return gathered(asked, lambda found: found, some=True)
 
@@ -175,7 +177,7 @@ def _slug_of(channel: str) -> str:
 
 
 def _is_there(deleted: "Future[None]") -> bool:
-    """Whether the sandbox still is, after it was to be deleted."""
+    """Return whether the sandbox still exists after its deletion was requested."""
     if deleted.cancelled():
         return True
     why = deleted.exception()

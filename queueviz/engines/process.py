@@ -26,13 +26,13 @@ STOP_WITHIN_S = 5.0
 
 
 class Conversation:
-    """With the web process, over the socket pair."""
+    """The conversation with the web process, over the socket pair."""
 
     def __init__(self, end: socket.socket, stop: threading.Event) -> None:
         self._end, self._stop = end, stop
 
     async def run(self, port: "EnginePort") -> None:
-        """Until the web process asks to stop, or is no more."""
+        """Take messages until the web process asks to stop, or is gone."""
         reader, writer = await asyncio.open_connection(sock=self._end)
         side = Side(port, writer.write)
         writer.write(wire.pack(("ready",)))

@@ -19,7 +19,10 @@ _connecting = threading.Lock()
 
 
 def connect(address: str) -> None:
-    """As `ray start --address` names it.  Raises EngineBusy where there is no cluster, or this machine is not in it."""
+    """Connect to the Ray cluster at an address as of `ray start --address`.
+
+    Raises EngineBusy if there is no cluster, or this machine is not in it.
+    """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no accelerator is touched; no warning of it
     try:
         import ray
@@ -40,7 +43,7 @@ def connect(address: str) -> None:
 
 
 def see_that_there_are(number: int) -> None:
-    """At least so many engines; 0: as many as the cluster has cores, up to `MOST_ENGINES`."""
+    """Ensure that at least `number` engines exist; 0: as many as the cluster has cores, up to `MOST_ENGINES`."""
     import ray
 
     from queueviz.engines.actor import EngineActor, options

@@ -85,7 +85,7 @@ class RayPool:
 
     @property
     def size(self) -> int:
-        """With a good lease, reached or not."""
+        """Return the number of engines with a valid lease, connected or not."""
         return len(self._listed)
 
     def engines(self) -> list[str]:
@@ -165,7 +165,7 @@ class RayPool:
         return link is not None and link.is_up
 
     def _most_room(self) -> str:
-        """Of those that take new ones; empty where there is none."""
+        """Return the engine with the fewest sandboxes among those that take new ones; empty if there is none."""
         with self._changing:
             rows = [row for row in self._listed.values() if self._is_up(row.engine) and not row.is_draining]
             if not rows:
@@ -215,7 +215,7 @@ class RayPool:
             listener(engine, message)
 
     def _ended(self, link: ActorLink) -> None:
-        """On the thread that read from it.  Where its lease is good the next look tries it again."""
+        """Drop the link, on the thread that read from it.  If its lease is valid, the next round connects again."""
         with self._changing:
             if self._links.get(link.engine) is link:
                 del self._links[link.engine]

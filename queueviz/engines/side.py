@@ -44,7 +44,7 @@ class Side:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, message: wire.Message) -> None:
-        """What the web process said."""
+        """Carry out a message of the web process."""
         kind, *rest = message
         try:
             getattr(self, f"_on_{kind}")(*rest)
@@ -144,7 +144,7 @@ class Side:
             waiting.set_result(value)
 
     async def _show(self, number: int, hears_beats: bool, text: str) -> None:
-        """What one turn of the loop shows goes out together, and a text for many viewers once."""
+        """Queue a text for a viewer.  One turn's texts are sent together, and a text for many viewers once."""
         if not hears_beats and text.startswith(BEAT):
             return
         if not self._frames:

@@ -31,7 +31,7 @@ JOINED_WITHIN_S = 30.0  # a class opens its boards at once, on a machine that ha
 
 
 class Entered(NamedTuple):
-    """What the engines call a viewer, and those that know it; it hears the first one's beats."""
+    """A viewer's number in the engines, and the engines that have it; only the first one's beats are sent to it."""
 
     number: int
     engines: list[Place]
@@ -67,7 +67,7 @@ class Viewers:
         self._pool.listeners.append(self.hear)
 
     def counted(self) -> dict[str, int]:
-        """As `Hub.counted`, of all engines.  Raises EngineBusy."""
+        """Return the counters as `Hub.counted`, of all engines.  Raises EngineBusy."""
         far: list[dict[str, int]] = answer(self.port.figures())
         return {**together(far), "sockets": len(self._entered)}  # one may have channels in several engines
 
@@ -86,7 +86,7 @@ class Viewers:
                 self._pool.say(engine, "forget", entered.number)
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
-        """As `Hub.join`.  Where the engine does not answer the channel ends with `failed`."""
+        """Open a channel as `Hub.join`.  If the engine does not answer, the channel ends with `failed`."""
         if (entered := self._entered.get(viewer)) is None:
             return None
         try:
@@ -108,9 +108,9 @@ class Viewers:
             await viewer.send(frames.end(name[:1_000], "failed"))
 
     async def reach(self, slug: str) -> None:
-        """Until an engine has the sandbox: the lease of one that is gone runs for some seconds.
+        """Wait until an engine has the sandbox: the lease of a lost engine runs for some seconds.
 
-        Raises EngineBusy: none may have it in time.
+        Raises EngineBusy if no engine gets it in time.
         """
         if not slug:
             return
@@ -128,7 +128,7 @@ class Viewers:
         self._do(viewer, "leave", name, at=self._engine_of(name))
 
     def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
-        """Each engine knows its own channels."""
+        """Pass acknowledgements to each engine, which picks its own channels."""
         self._do(viewer, "acknowledge", painted)
 
     def hide(self, viewer: Viewer, *, hidden: bool) -> None:
@@ -157,7 +157,7 @@ class Viewers:
             self._delivering = self._loop.create_task(self._deliver())
 
     async def _deliver(self) -> None:
-        """In their order.  Nothing here waits for a reader."""
+        """Deliver messages in their order, without waiting for a reader."""
         while self._heard:
             engine, message = self._heard.popleft()
             if message is None:
@@ -182,7 +182,7 @@ class Viewers:
                 await self._close(viewer, ENGINE_ENDED)
 
     async def _answer(self, engine: Place, question: str, number: int, *given: Any) -> None:
-        """Where the database does not answer, no right is given, and none is taken away."""
+        """Answer an engine's question about rights.  If the database fails, no right is granted and none is revoked."""
         try:
             answer: Any = await (self._may_see(*given) if question == "may_see" else self._may_still_see(*given))
         except Exception as why:
@@ -204,7 +204,7 @@ class Viewers:
         return self._pool.place_of(slug_of(name) or "")
 
     def _do(self, viewer: Viewer, does: str, *given: Any, at: Place = None, **named: Any) -> None:
-        """In the hubs that know the viewer, or in that of one engine."""
+        """Act on the viewer in the hubs that have it, or in that of one engine."""
         entered = self._entered.get(viewer, NOT_ENTERED)
         for engine in entered.engines:
             if at in (None, engine):

@@ -50,7 +50,7 @@ def pack_failure(number: int, why: BaseException) -> bytes:
 
 
 def messages(end: socket.socket) -> Iterator[Any]:
-    """Until the other end is closed.  For a thread that does nothing else."""
+    """Yield messages until the other end is closed.  Use it on a thread of its own."""
     while head := _exactly(end, LENGTH.size):
         [size] = LENGTH.unpack(head)
         if not (body := _exactly(end, size)):
@@ -70,7 +70,7 @@ def _exactly(end: socket.socket, size: int) -> bytearray:
 
 
 async def messages_of(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
-    """As `messages`, on a loop."""
+    """Yield messages as `messages`, on a loop."""
     while True:
         try:
             [size] = LENGTH.unpack(await stream.readexactly(LENGTH.size))

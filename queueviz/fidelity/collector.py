@@ -47,7 +47,7 @@ def rows_of(item: pytest.Item) -> list[str]:
 
 
 class Tally:
-    """How each test ended: `passed`, `failed` or `skipped`, whatever of setup, call and teardown was the worst."""
+    """The outcome of each test: `passed`, `failed` or `skipped`, the worst of setup, call and teardown."""
 
     def __init__(self, out: Path) -> None:
         self.out = out

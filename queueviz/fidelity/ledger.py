@@ -100,7 +100,7 @@ class Ledger(Mapping[str, Claim]):
 
 
 def place_of(row: str) -> tuple[str, int]:
-    """Where a row id sorts: by section, then by number."""
+    """Return the sort key of a row id: section, then number."""
     return (row[0], int(row[1:].removeprefix(".")))
 
 

@@ -1,7 +1,7 @@
-"""Which tests carry `@pytest.mark.seed("0.27", …)`, read from their source without running anything.
+"""Tests with `@pytest.mark.seed("0.27", …)`, read from their source without running anything.
 
-A mark is found on a function, a class, in `pytestmark`, in `pytest.param(marks=…)`, and through a module's own constant
-that holds it.  One written in another way would be missed, so it is refused.
+A mark is found on a function, a class, in `pytestmark`, in `pytest.param(marks=…)`, and through a module's own
+constant that holds it.  A mark written in another way would be missed, so it is refused.
 """
 
 from __future__ import annotations

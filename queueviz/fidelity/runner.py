@@ -1,6 +1,6 @@
-"""Running the tests behind the ledger, and saying plainly what is missing.
+"""The run of the tests behind the ledger, and a list of what is missing.
 
-pytest runs in a process of its own, so that its settings, its warnings and its exit are its own; it speaks on stderr.
+pytest runs in a process of its own, so that its settings, warnings and exit are its own; it writes to stderr.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[st
 
 
 def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
-    """Why the ledger cannot be believed: rows no test shows, marks of rows there are not, tests that did not pass."""
+    """Return the ledger's faults: rows no test shows, marks of unknown rows, tests that did not pass."""
     said = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:
         if not entry["tests"]:

@@ -57,7 +57,7 @@ def demand_answers_given(visit: policy.Visit) -> None:
 
 
 def state(slug: str) -> dict[str, Any]:
-    """How far its making is: `state`, `progress` from 0 to 1, `failed`."""
+    """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`."""
     row: dict[str, Any] | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
         raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)

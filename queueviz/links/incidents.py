@@ -1,7 +1,7 @@
 """Incidents of the gallery as sandboxes: their recipes, and their markers in a sandbox's replay.
 
-Nothing of them is kept in the database.  Which incident a sandbox is a run of follows from its seed, and where the
-markers stand from its journal; for a while that is remembered here, since a journal does not change.
+The database keeps nothing of them.  A sandbox's incident follows from its seed, and its markers' positions from its
+journal.  Both are cached here for a while, since a journal does not change.
 """
 
 import time
@@ -75,7 +75,7 @@ def said(incident: Incident) -> dict[str, Any]:
 
 
 def shown(slug: str) -> dict[str, Any] | None:
-    """What the replay of a sandbox shows of its incident, with the markers found so far; None: it is of none."""
+    """Return the incident of a sandbox for its replay, with the markers found so far.  None: it has no incident."""
     found = _recall(slug)
     if found is None:
         return None

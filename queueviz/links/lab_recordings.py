@@ -1,4 +1,4 @@
-"""What labs open with: recordings that are made beside the server at first need, and kept in the data home."""
+"""Recordings that labs open with: made beside the server at first need, and kept in the data home."""
 
 import threading
 from pathlib import Path
@@ -30,7 +30,7 @@ _lock = threading.Lock()
 
 
 def find(lab: Lab) -> LabRecording | None:
-    """None: it is not made yet."""
+    """Return the lab's recording.  None: it is not made yet."""
     path = _path(lab)
     try:
         beside = orjson.loads(path.with_suffix(".json").read_bytes())

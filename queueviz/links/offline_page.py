@@ -27,7 +27,7 @@ LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is w
 
 
 class Letters(json.JSONEncoder):
-    """As they are: their escapes have twice the bytes."""
+    """A JSON encoder that keeps letters as they are: their escapes have twice the bytes."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**{**given, "ensure_ascii": False})
@@ -65,7 +65,7 @@ def _style(name: str) -> str:
 
 
 def _shortened(source: str) -> str:
-    """Without comments, indentation and empty lines."""
+    """Return the source without comments, indentation and empty lines."""
     return INDENT.sub("", COMMENT.sub("", source))
 
 

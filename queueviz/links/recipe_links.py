@@ -32,7 +32,10 @@ class Made(NamedTuple):
 
 
 def make(slug: str, first: int, at: int) -> Made:
-    """Of the run up to event `at`; the test is of `first` to `at`.  Raises ActionRefused: 404, 409, 422."""
+    """Return the recipe of the run up to event `at`, with a test of events `first` to `at`.
+
+    Raises ActionRefused: 404, 409, 422.
+    """
     text = pack(engine.answer(engine.port().recipe(slug, at)), LIMITS)
     first = min(first, at)
     if at - first >= LIMITS.recipe_test_events:
@@ -45,7 +48,7 @@ def make(slug: str, first: int, at: int) -> Made:
 
 
 def read(visitor: Visitor, text: str) -> RunOrder:
-    """Of what was pasted: the text, or the link that ends with it.  Raises ActionRefused (422, 429)."""
+    """Return the order in a pasted text: a recipe, or the link that ends with one.  Raises ActionRefused (422, 429)."""
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     order = unpack(text.strip().rpartition("#")[2], LIMITS)
     for one in order.came:

@@ -47,7 +47,7 @@ class Making:
 
 
 class Recordings:
-    """Of one data home.  `admit` of `find` raises where this visitor may have no more made."""
+    """The recordings of one data home.  `admit` of `find` raises if the visitor may have no more made."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Recordings:
         self._make_room(making.path)
 
     def _written(self, making: Making, part: Path, options: list[str]) -> str | None:
-        """Why it was not."""
+        """Write the recording and return the reason if that failed."""
         if self._is_forgotten(making):
             return UNASKED
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ class Recordings:
             return UNASKED if self._is_forgotten(making) else _reason(process.returncode, words)
 
     def _is_forgotten(self, making: Making) -> bool:
-        """Not asked for any more, or dropped."""
+        """Return whether the recording is no longer requested, or was dropped."""
         late = self._now() - making.asked_s > self._limits.recording_unasked_s
         return late or self._made.get(making.path) is not making
 
@@ -178,7 +178,7 @@ class Recordings:
 
 
 def _surroundings(home: Path) -> dict[str, str]:
-    """Of the process: the same settings, in the same data home."""
+    """Return the environment of the process: the same settings, in the same data home."""
     return os.environ | {
         "DJANGO_SETTINGS_MODULE": "queueviz.settings",
         "QUEUEVIZ_HOME": str(home),

@@ -1,4 +1,4 @@
-"""What was at an event, as API and pages hand it out."""
+"""The state of a sandbox at an event, as API and pages show it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ STATES = Rate(LIMITS.states_per_s, LIMITS.states_per_s, what="states")
 
 
 def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
-    """At the newest event where `at` is None.  Raises `NotFound`, `ActionRefused`."""
+    """Return the state at event `at`, or at the newest event if it is None.  Raises `NotFound`, `ActionRefused`."""
     sandbox = policy.sandbox_for(visitor, slug, "see")
     STATES.demand(policy.counted_as(visitor))
     found = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)

@@ -31,7 +31,7 @@ MOST_EACH = 2  # of the places: one that runs, one that waits
 
 
 class Holder(NamedTuple):
-    """Whom a play is counted for (`access.counted_as`); a guest may not act in its sandbox."""
+    """The visitor a play is counted for (`access.counted_as`); a guest may not act in its sandbox."""
 
     name: str
     is_guest: bool = False

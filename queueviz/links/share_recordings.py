@@ -33,7 +33,7 @@ def demand_room() -> None:
 
 
 def begin(share: Share) -> None:
-    """As soon as there is room; `state` asks again."""
+    """Make the recording as soon as there is room; `state` asks again."""
     digest = str(share.grant.digest)
     if digest in _waiting:
         return
@@ -93,6 +93,8 @@ def _keep(share: Share, recording: bytes) -> None:
 
 
 def _unnamed(recording: bytes) -> bytes:
-    """Without the seed, in which the sandbox's address is (docs/recording.md: the first line is JSON)."""
+    """Return the recording without the seed, which has the sandbox's address (docs/recording.md: the first line is
+    JSON).
+    """
     line, _, rest = recording.partition(b"\n")
     return orjson.dumps(orjson.loads(line) | {"seed": None}) + b"\n" + rest

@@ -46,14 +46,14 @@ class Channel:
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
-        """When it may be read next for a viewer that costs no more than its share.  None without viewers."""
+        """Return when it may be read next for a viewer within its share of the cost.  None without viewers."""
         served_s = min([viewer.served_from_s for viewer in self.lookers], default=None)
         if served_s is None:
             return None
         return max(served_s, self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S)))
 
     def cost(self, now_s: float) -> float:
-        """Of the viewer who has cost least."""
+        """Return the lowest cost among viewers."""
         return min((viewer.cost(now_s) for viewer in self.lookers), default=0.0)
 
     @property

@@ -1,4 +1,4 @@
-"""What all in a course are shown at once (channel `class/<course>`): its poll, and how far its labs are open."""
+"""The live class channel, the same for all in a course (`class/<course>`): its poll, and how far its labs are open."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

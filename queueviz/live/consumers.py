@@ -56,7 +56,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self._leave()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Without a look at this thread's database connections each time: who asks the database does that itself."""
+        """Call the handler without checking this thread's database connections each time: database calls do that
+        themselves.
+        """
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
@@ -116,7 +118,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.viewer.send(frames.end(str(message.get("ch"))[:1_000], "too_many_messages"))
 
     async def _heard(self, viewer: Viewer, message: dict[str, Any]) -> None:
-        """Nothing here waits for the engine or the database: an end of the socket would wait behind it."""
+        """Take a message without waiting for the engine or the database: the socket's end would wait behind it."""
         kind, ch = message.get("k"), message.get("ch")
         if kind in ("sub", "unsub") and isinstance(ch, str):
             try:
@@ -135,7 +137,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 self._waiting.put_nowait({"k": "here", "ch": ""})
 
     async def _carry_out(self, viewer: Viewer) -> None:
-        """What may take long, one after the other in the order it was said, until the socket ends."""
+        """Carry out slow messages one after the other, in the order received, until the socket ends."""
         while True:
             message = await self._waiting.get()
             ch = message["ch"]
@@ -179,7 +181,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 
 def _mask_of(who: visitor.Visitor) -> Mask | None:
-    """None where the link is no live one that is good: then nothing can be seen with it."""
+    """Return the mask of the visitor's link.  None if it is no valid live link: then it shows nothing."""
     assert who.link is not None
     try:
         link = share_links.find(who, who.link)

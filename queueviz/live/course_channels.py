@@ -34,7 +34,7 @@ EPOCH = "course"
 
 
 class Source(Protocol):
-    """What one channel shows."""
+    """The content of one channel."""
 
     async def read(self) -> Mapping[str, Any] | None:
         """Its content now; None: there is no such course any more."""
@@ -66,7 +66,7 @@ def _kind(name: str) -> Kind:
 
 
 class CourseChannels:
-    """All on one loop.  A channel is read while someone watches it."""
+    """The channels of courses, all on one loop.  A channel is read while it has viewers."""
 
     def __init__(self, port: "EnginePort", *, limits: SocketLimits | None = None) -> None:
         self.port = port
@@ -138,7 +138,7 @@ class CourseChannels:
             await asyncio.sleep(max(0.0, began_s + kind.every_s - self._now()))
 
     async def _beat(self, channel: Channel) -> None:
-        """For a page that watches no sandbox: no engine says to it that the line is good."""
+        """Send the beat to pages that watch no sandbox: no engine sends them one."""
         text = frames.beat(int(time.time() * 1000), None, len(channel.viewers))
         for viewer in [viewer for viewer in channel.viewers if viewer.home is None]:
             await viewer.send(text)
@@ -148,7 +148,7 @@ class CourseChannels:
         return bool(may)
 
     async def _check_rights(self, channel: Channel) -> None:
-        """Of all viewers in one turn of the database's thread."""
+        """Check the rights of all viewers in one turn of the database's thread."""
         viewers = list(channel.viewers)
         verb = _kind(channel.name).verb
         found = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)

@@ -28,7 +28,7 @@ class FactChannel:
 
     @property
     def cursor(self) -> int:
-        """Where the reader that is furthest behind stands."""
+        """Return the position of the reader that is furthest behind."""
         return min(viewer.fact_cursors[self.name] for viewer in self.viewers)
 
     async def publish(self, rows: list[dict[str, Any]], next_seq: int) -> None:

@@ -1,4 +1,4 @@
-"""What a viewer of facts hears first."""
+"""The first facts that a viewer gets."""
 
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar

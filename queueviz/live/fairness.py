@@ -1,4 +1,6 @@
-"""Which boards are read first where the engine has no time for all: many boards of one do not starve another's."""
+"""The order of reading boards when the engine lacks time for all: many boards of one sandbox do not starve
+another's.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
-"""The live grid of a course (channel `grid/<course>`): what the engines show of all its sandboxes, twice a second.
+"""The live grid of a course (channel `grid/<course>`): the tiles of all its sandboxes, twice a second.
 
-Each engine is asked once for all of its tiles, and the database every two seconds for what stands beside them.
+Each engine is asked once for all of its tiles, and the database every two seconds for the values beside them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ RENEW_EVERY_S = 8.0  # three times in a lease
 
 
 class Known(NamedTuple):
-    """What the database has of a course."""
+    """The database's data of a course."""
 
     course: Course
     students: list[Student]
@@ -64,7 +64,7 @@ class LiveGrid:
                 self._port.renew_hold(one.slug, LEASE_S).add_done_callback(_note_failure)
 
     async def _tiles(self, students: list[Student]) -> dict[str, TileRow]:
-        """Of the sandboxes that are awake; none where the engines do not answer."""
+        """Return the tiles of the sandboxes that are awake; none if the engines do not answer."""
         slugs = [one.slug for one in students if one.slug is not None]
         if not slugs:
             return {}

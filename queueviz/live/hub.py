@@ -183,7 +183,7 @@ class Hub:
                 await self._send_away(viewer, slug)
 
     async def _check_rights(self, still_see: StillSee) -> None:
-        """What ended without a word to us: a session, a grant, a sandbox's time.  Not in the beat: that may be late."""
+        """Remove viewers whose session, grant or sandbox ended without a notice.  The beat does not wait for this."""
         while self._viewers:
             await asyncio.sleep(BEAT_S)
             asked = [(viewer, slug) for slug, there in self._places.items() for viewer in there]
@@ -217,7 +217,7 @@ class Hub:
         return len(self._channels) + len(self._facts)
 
     def counted(self) -> dict[str, int]:
-        """For `/healthz/live`: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame."""
+        """Return figures for `/healthz/live`: frames, bytes, snapshots sent again, age of the oldest pending frame."""
         return {
             "sockets": self.sockets,
             "channels": self.channels,
@@ -247,7 +247,7 @@ class Hub:
             await self._beat(now_s)
 
     async def _wait(self) -> None:
-        """Until something is due: a beat, a channel that is dirty, a re-read."""
+        """Wait until something is due: a beat, a changed channel, a re-read."""
         await asyncio.sleep(min(TOGETHER_S, self._turned_at_s + TOGETHER_S - self._now()))
         boards = [at for channel in self._channels.values() if (at := channel.due_at_s()) is not None]
         facts = [at for channel in self._facts.values() if (at := channel.due_at_s()) is not None]

@@ -60,5 +60,5 @@ def recheck(slug: str) -> None:
 
 
 def figures() -> dict[str, int]:
-    """Of all hubs, for `/healthz/live`.  Raises EngineBusy."""
+    """Return the figures of all hubs, for `/healthz/live`.  Raises EngineBusy."""
     return together([hub.counted() for hub in list(_hubs.values())])

@@ -66,7 +66,7 @@ class Notices:
         self._thread.join(STOP_WITHIN_S)
 
     def send(self, slug: str) -> None:
-        """From any thread; returns at once, whether Redis is there or not."""
+        """Send a notice, from any thread; returns at once, connected to Redis or not."""
         loop = self._loop
         if loop is None or not self.is_connected:
             self.dropped += 1
@@ -108,7 +108,7 @@ class Notices:
             await self._redis.aclose()
 
     async def _connected(self) -> None:
-        """Until the connection is lost, by one of the errors of that."""
+        """Stay connected until the connection is lost; raises its error."""
         await self._redis.connection_pool.disconnect()  # the one that sends was lost, too, and fails only when used
         async with self._redis.pubsub() as channel:
             await channel.subscribe(CHANNEL)
@@ -145,8 +145,9 @@ class Notices:
             self.dropped += 1
 
     def _take(self, data: bytes) -> None:
-        """What is too long, no notice of ours or more than the limit a second is dropped: who writes to Redis cannot
-        keep the database busy.
+        """Take a notice.  Drop it if it is too long, malformed or above the limit per second.
+
+        So a client that writes to Redis cannot keep the database busy.
         """
         slug = self._slug_in(data)
         if slug == "":
@@ -173,7 +174,7 @@ class Notices:
         return "" if said.get("from") == self._from else str(said["slug"]) or None
 
     def _forget_old(self) -> None:
-        """What waited when the connection was lost: by now every hub has asked by itself."""
+        """Drop the notices queued when the connection was lost: every hub has checked rights by itself since."""
         while not self._waiting.empty():
             self._waiting.get_nowait()
             self.dropped += 1

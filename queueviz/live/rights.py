@@ -1,4 +1,4 @@
-"""Who of all sockets may still see what it watches: asked again and again, for all together."""
+"""The rights of all sockets to what they watch: checked repeatedly, for all together."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -26,7 +26,7 @@ def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
 
 
 def _afresh(who: Visitor, sessions: dict[str, dict[str, Any]], users: dict[str, Any]) -> Visitor:
-    """As `visitor.afresh`."""
+    """Return the visitor as `visitor.afresh` does."""
     if who.session is None:
         return who
     session = sessions.get(who.session.session_key, {})

@@ -1,4 +1,4 @@
-"""What a visitor is shown of a sandbox or cluster by its live channels."""
+"""The parts of a sandbox or cluster that live channels show to a visitor."""
 
 from enum import IntEnum
 

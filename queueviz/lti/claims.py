@@ -1,4 +1,4 @@
-"""What a launch says that is used here.  Everything else in it, names and addresses of people too, is not looked at."""
+"""The claims of a launch that are used here.  All others are ignored, among them names and addresses of people."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -34,7 +34,7 @@ class Claims(NamedTuple):
 
 
 def read(body: Mapping[str, Any]) -> Claims:
-    """Of a message whose signature is right.  Raises ActionRefused (400): a claim has another shape."""
+    """Return the claims of a message with a valid signature.  Raises ActionRefused (400) for a malformed claim."""
     roles = body.get(f"{CLAIM}roles", [])
     if not isinstance(roles, list) or len(roles) > MOST_ROLES or not all(isinstance(role, str) for role in roles):
         raise _odd("roles")

@@ -28,7 +28,7 @@ class Begun(NamedTuple):
 
 
 def keep(answer: HttpResponse, begun: Begun) -> None:
-    """Also where the page itself is not encrypted: browsers count this machine as if it were, and no other."""
+    """Set the cookie as secure also if the page is not encrypted: browsers allow that on this machine, and no other."""
     name = name_of(begun.state)
     answer.set_cookie(
         name,
@@ -43,7 +43,7 @@ def keep(answer: HttpResponse, begun: Begun) -> None:
 
 
 def begun(request: HttpRequest, state: str) -> Begun | None:
-    """None: not in this browser, or too long ago."""
+    """Return the launch this browser began.  None: it was begun in another browser, or too long ago."""
     try:
         found = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
     except (signing.BadSignature, TypeError):

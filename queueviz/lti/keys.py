@@ -1,4 +1,4 @@
-"""Our own key pair: platforms know us by it."""
+"""The server's own key pair, by which platforms verify it."""
 
 from functools import lru_cache
 from pathlib import Path

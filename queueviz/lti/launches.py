@@ -1,7 +1,7 @@
-"""What a valid launch leads to.
+"""The results of a valid launch.
 
-The form that brings it comes from another site, and the browser's session does not come along.  So it only leaves a
-row here, and the browser is sent on to an address of ours, where its session is: with the state, and with its cookie.
+The form that brings it comes from another site, without the browser's session.  So it only leaves a row here.  The
+browser is redirected to an address of this server with its session, the state and the cookie.
 """
 
 from datetime import timedelta
@@ -94,7 +94,10 @@ def link_of(launch: LtiLaunch) -> LtiContext | None:
 
 
 def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
-    """To a course the visitor teaches, by account.  Raises NotFound or Forbidden, ActionRefused (409) it is linked."""
+    """Link the LMS course to a course the visitor teaches, by account.
+
+    Raises NotFound or Forbidden, ActionRefused (409) if it is linked.
+    """
     if launch.kind != Kind.INSTRUCTOR:
         raise NotFound("This launch was not begun in this browser, or too long ago.")
     course = visit_course(visitor, slug, "grade").course
@@ -119,7 +122,7 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
 
 
 def _note(link: LtiContext, launch: LtiLaunch) -> None:
-    """Where its roster is, as the newest launch of an instructor has it."""
+    """Record the address of the roster, as the newest launch of an instructor has it."""
     address = launch.claims["memberships_url"]
     link.memberships_url = address if may_ask(launch.platform, address) else ""
     link.title = launch.claims["title"] or link.title

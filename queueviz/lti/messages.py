@@ -56,7 +56,7 @@ class _Cookie(CookieService):
 
 
 class _Nonce(SessionService):
-    """Nothing in a session: a launch comes by a form of another site, and the session's cookie does not come along."""
+    """A nonce kept outside the session: another site's form brings the launch, without the session's cookie."""
 
     def __init__(self, expected: str = "") -> None:
         self.nonce = expected
@@ -81,7 +81,7 @@ class Launch(MessageLaunch[Any, Registered, _Nonce, _Cookie]):
         return str(self._request.get_param(key) or "")
 
     def get_client_id(self) -> str:
-        """Of several audiences the one for whom the token was made; the library takes the first."""
+        """Return the audience the token was issued to, of several; the library takes the first."""
         body: Any = self._get_jwt_body()
         given = body.get("aud")
         named = given if isinstance(given, list) else [given]
@@ -123,7 +123,10 @@ def _has_key(found: Any, token: Any) -> bool:
 
 
 def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
-    """Where the browser goes to be known by its LMS, and what it keeps meanwhile.  Raises ActionRefused (400, 403)."""
+    """Return the address of the LMS's login, and the launch that the browser keeps meanwhile.
+
+    Raises ActionRefused (400, 403).
+    """
     cookie, nonce, wrapped = _Cookie(), _Nonce(), DjangoRequest(request)
     platform = platform_of(str(wrapped.get_param("iss") or ""), wrapped.get_param("client_id"))
     if platform is None:
@@ -176,7 +179,7 @@ def verify(request: HttpRequest) -> Verified:
 
 
 def _step(check: Any, status: int, message: str, hint: str) -> Any:
-    """What of a token is another shape than it should have is refused like a wrong one."""
+    """Run a check; a malformed token is refused like a wrong one."""
     try:
         return check()
     except (LtiException, AssertionError, AttributeError, KeyError, TypeError, ValueError) as why:

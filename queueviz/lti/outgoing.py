@@ -30,7 +30,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class AddressRefused(requests.exceptions.InvalidURL):
-    """Not an address that requests go to."""
+    """An address that requests must not go to."""
 
 
 class AnswerRefused(requests.exceptions.RequestException):
@@ -55,14 +55,14 @@ def host_of(address: str) -> str:
 
 
 def is_host(text: str) -> bool:
-    """Whether it is the host of some https address, and nothing beside it: no scheme, port, path or wildcard."""
+    """Return whether the text is the host of some https address alone: no scheme, port, path or wildcard."""
     if not text or len(text) > MOST_HOST_CHARS or not HOST.fullmatch(text):
         return False
     return all(0 < len(label) <= MOST_LABEL_CHARS for label in text.split("."))
 
 
 def is_private(host: str) -> bool:
-    """Whether it is named as one that may have an address of a private net."""
+    """Return whether the settings allow this host to have an address of a private net."""
     return host in settings.QUEUEVIZ_LTI_PRIVATE_HOSTS
 
 

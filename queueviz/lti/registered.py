@@ -42,7 +42,7 @@ class Registered(ToolConfAbstract[Any]):
 
 
 def platform_of(issuer: str, client_id: str | None) -> LtiPlatform | None:
-    """Without a client the one platform of this issuer, if it is one."""
+    """Return the platform of this issuer and client.  Without a client, the issuer's platform if it has only one."""
     found = LtiPlatform.objects.filter(issuer=issuer)
     if client_id:
         return found.filter(client_id=client_id).first()
@@ -59,14 +59,14 @@ def registration_of(platform: LtiPlatform) -> Registration:
 
 
 def hosts_of(platform: LtiPlatform) -> Collection[str]:
-    """Of its endpoints, and those beside them: all that requests and forms go to."""
+    """Return the hosts of its endpoints, and those listed beside them: all that requests and forms go to."""
     endpoints = (platform.auth_url, platform.token_url, platform.key_set_url)
     further = {host.lower() for host in platform.hosts if isinstance(host, str)}
     return {outgoing.host_of(address) for address in endpoints} | set(filter(outgoing.is_host, further))
 
 
 def may_ask(platform: LtiPlatform, address: object) -> bool:
-    """Whether this address from a launch is one of the platform's."""
+    """Return whether this address from a launch is one of the platform's."""
     try:
         return isinstance(address, str) and outgoing.host_of(address) in hosts_of(platform)
     except outgoing.AddressRefused:
@@ -74,7 +74,7 @@ def may_ask(platform: LtiPlatform, address: object) -> bool:
 
 
 class Connector(ServiceConnector):
-    """Of one turn: its tokens are kept no longer.  The library's key for them leaves out the client."""
+    """A connector for one turn, with its tokens.  The library's own key for tokens leaves out the client."""
 
     def __init__(self, platform: LtiPlatform) -> None:
         super().__init__(registration_of(platform), outgoing.Outgoing(hosts_of(platform)))

@@ -1,4 +1,4 @@
-"""Dynamic registration: an LMS and we exchange what each has to know of the other, behind a link that is good once."""
+"""Dynamic registration: an LMS and this server exchange their settings, behind a link that is good once."""
 
 import secrets
 from datetime import timedelta
@@ -149,7 +149,7 @@ class _Registration(DynamicRegistration):
         return self._token  # type: ignore[return-value]  # the library sends none where it is None
 
     def get_openid_configuration(self) -> dict[str, Any]:
-        """Who hands out the configuration must also be who issues, and who registers."""
+        """Return the configuration.  Its issuer and its registration endpoint must be on the host that served it."""
         found = super().get_openid_configuration()
         issuer = outgoing.host_of(found["issuer"])
         if issuer != self._host and not self._host.endswith(ISSUED_FOR.get(issuer, (" ",))):
@@ -211,5 +211,5 @@ class _Registration(DynamicRegistration):
 
 
 def deep_link_uri(launch: str) -> str:
-    """What a platform names as the target where it wants labs to be chosen: so the login knows to stay in its frame."""
+    """Return the target address of launches that choose labs: by it the login stays in the LMS's frame."""
     return f"{launch}?choose"

@@ -1,4 +1,4 @@
-"""Names from the LMS, when the teacher asks for them: of those who have a place here, and of no one else."""
+"""Names from the LMS, when the teacher requests them: only of members with a place here."""
 
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ def fetch(link: LtiContext) -> Named:
 
 
 def _members(link: LtiContext) -> list[dict[str, str]]:
-    """With an id and a name, as many as the limits let through."""
+    """Return members with an id and a name, as many as the limits allow."""
     service = NamesRolesProvisioningService(Connector(link.platform), {"context_memberships_url": link.memberships_url})
     found: list[dict[str, str]] = []
     address: str | None = link.memberships_url

@@ -57,7 +57,7 @@ class Sent(NamedTuple):
 
 
 def subscribe(seat: LtiSeat, lab: str, line_item: str) -> None:
-    """From now on the line item gets this learner's score in this lab."""
+    """Send this learner's score in this lab to the line item from now on."""
     if seat.scores.filter(lab=lab, line_item=line_item).exists() or seat.scores.count() >= MOST_LINE_ITEMS:
         return
     LtiScore.objects.get_or_create(seat=seat, lab=lab, line_item=line_item)
@@ -157,9 +157,10 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
 
 
 class Status(NamedTuple):
-    """Of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows.
+    """The status of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as
+    rows.
 
-    `score`: what the LMS has; None: nothing, or the course does not show it now.
+    `score`: the score the LMS has; None: nothing, or the course does not show it now.
     """
 
     state: str
@@ -170,7 +171,7 @@ class Status(NamedTuple):
 
 
 def statuses(enrolment: Enrolment) -> dict[str, Status]:
-    """By lab; the one that is worst off, where several line items want it.  Empty: no LMS waits for any."""
+    """Return statuses by lab; of several line items the worst one.  Empty: no LMS waits for any."""
     now = timezone.now()
     late = {row.pk for row in differing().filter(seat__enrolment=enrolment)}
     may = set(due(now + MOST_PAUSE).filter(seat__enrolment=enrolment).values_list("pk", flat=True))
@@ -193,7 +194,10 @@ ORDER = ("none", "sent", "held", "waiting", "failed")
 
 
 def resend(enrolment: Enrolment, lab: str) -> None:
-    """At the next turn, also what has arrived: a platform may have lost it.  Raises ActionRefused (404, 429)."""
+    """Send the scores again at the next turn, also delivered ones: a platform may have lost them.
+
+    Raises ActionRefused (404, 429).
+    """
     rows = LtiScore.objects.filter(seat__enrolment=enrolment, lab=lab)
     if not rows.exists():
         raise ActionRefused(404, "No LMS waits for a score of this lab.", "Open the lab from your LMS first.")

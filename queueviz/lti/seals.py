@@ -1,4 +1,4 @@
-"""What must not be readable in the database: keyed digests, and texts sealed under the server's secret."""
+"""Secrets that must not be readable in the database: keyed digests, and texts sealed under the server's secret."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ def seal(text: str) -> str:
 
 
 def opened(sealed: str) -> str | None:
-    """None: it was sealed under another secret."""
+    """Return the text.  None: it was sealed under another secret."""
     try:
         return _box().decrypt(sealed.encode()).decode()
     except InvalidToken:

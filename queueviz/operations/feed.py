@@ -18,7 +18,7 @@ LOOK_EVERY_S = 0.2
 
 
 class Pace(NamedTuple):
-    """How fast: `speed` times as fast as it happened (0: no pauses), and never faster than `rows_per_s`."""
+    """The pace of a feed: `speed` times the original speed (0: no pauses), at most `rows_per_s` rows per second."""
 
     speed: float
     rows_per_s: float = MOST_ROWS_PER_S
@@ -86,6 +86,6 @@ class SandboxSink:
 
 
 def stored_in(snapshot: Snapshot, topic: str) -> int:
-    """How many messages the topic has ever stored, over all its queues."""
+    """Return how many messages the topic has ever stored, over all its queues."""
     found = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
     return sum(int(queue["max"] or 0) for queue in found["queues"]) if found else 0

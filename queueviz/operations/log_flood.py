@@ -9,7 +9,7 @@ KINDS = 1_000  # remembered at a time
 
 
 class Flood(logging.Filter):
-    """On a handler.  The first line of a kind in a later second says how many were left out before it."""
+    """A filter of a handler.  The first line of a kind in a later second has the number of lines dropped before it."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -39,7 +39,7 @@ class RemotePages:
         return self._asked("POST", path, data=dict(form or {}), headers=headers | self._token())
 
     def send(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
-        """As JSON."""
+        """Post the body as JSON."""
         return self._asked("POST", path, json=body, headers=self._token())
 
     def close(self) -> None:
@@ -65,7 +65,10 @@ class RemotePages:
 
 @contextmanager
 def pages_of(user: Any, url: str) -> Iterator[RemotePages]:
-    """As this account, by a session that ends with the block: for who has the server's database anyway."""
+    """Yield the pages as this account sees them, with a session that ends with the block.
+
+    Only for callers that have the server's database anyway.
+    """
     session = SESSIONS.SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]

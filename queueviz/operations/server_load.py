@@ -1,4 +1,4 @@
-"""How much this server carries now, and whether it is too much: `/healthz`, `/metrics`, the first page of the admin."""
+"""Load of this server and whether it is too high: `/healthz`, `/metrics`, the first page of the admin."""
 
 import shutil
 import time
@@ -37,12 +37,12 @@ class Load(NamedTuple):
 
     @property
     def stopped(self) -> str | None:
-        """Of the engines that do not answer, in the reader's language."""
+        """A sentence on the engines that do not answer, in the reader's language; None: all answer."""
         return self._of_engines(SILENT, self.silent)
 
     @property
     def busy(self) -> str | None:
-        """Why it is, in the reader's language; None: it is not."""
+        """The reason the server is busy, in the reader's language; None: it is not."""
         if (why := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
             return why
         if self.live["late_ms"] > LATE_MS:
@@ -53,7 +53,9 @@ class Load(NamedTuple):
 
     @property
     def full(self) -> str | None:
-        """Why nothing more can be stored, in the reader's language; None: there is room.  Read afresh each time."""
+        """The reason nothing more can be stored, in the reader's language; None: there is room.  Computed on each
+        access.
+        """
         left_bytes = shutil.disk_usage(settings.QUEUEVIZ_HOME).free
         if left_bytes < GO_ON_BYTES:
             return filled(NO_ROOM, {"left": left_bytes // 1024})
@@ -91,7 +93,7 @@ def load() -> Load:
 
 
 def _figures(silent: tuple[str, ...]) -> dict[str, int]:
-    """Of the sockets; an engine that does not answer would not count its own either."""
+    """Return the figures of the sockets; zeros if an engine does not answer, since its own would be missing."""
     return together([]) if silent else hubs.figures()
 
 

@@ -20,7 +20,7 @@ def without_comments(source: str) -> str:
 
 
 class Uncommented:
-    """Where a file comes from; it is read without its comments."""
+    """A storage that opens files without their comments."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -31,7 +31,9 @@ class Uncommented:
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Also rewrites `import … from "./strip.js"`, so that modules need no bundler and no import map."""
+    """Static files with a hash in their names.  Rewrites `import … from "./strip.js"` too: no bundler, no import
+    map.
+    """
 
     support_js_module_import_aggregation = True
     max_post_process_passes = 12  # one for each link of the longest chain of imports

@@ -12,7 +12,9 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 def message(slug: str, snapshot: Snapshot, message_id: str) -> Reading | None:
-    """As the channel of a sandbox's message: `record`, or `why` there is none.  None: no broker answers."""
+    """Return a reading as of a sandbox's message channel: `record`, or `why` there is none.  None: no broker
+    answers.
+    """
     try:
         found = _ask(slug, FindMessages(id=message_id))["rows"]
         record = _record(slug, found[0]) if found else None

@@ -31,7 +31,7 @@ DRAWN_QUEUES = 64
 
 
 class Choice(NamedTuple):
-    """What the address picks: one line of the matrix, and of that one kind of message."""
+    """The selection of the address: one line of the matrix, and one kind of its messages."""
 
     group: str
     topic: str
@@ -108,7 +108,7 @@ def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
 
 
 def _strips(result: Result, line: Line) -> Any:
-    """None: too many to draw."""
+    """Return the strips.  None: too many messages to draw."""
     if line.total > DRAWN_MESSAGES:
         return None
     where = equals(group=line.group, topic=line.topic)
@@ -130,5 +130,5 @@ def _messages(result: Result, choice: Choice) -> Any:
 
 
 def _since(snapshot: Snapshot, result: Result) -> int | None:
-    """Events the result knows nothing of yet."""
+    """Return the number of events after the result; None if the result has no last event."""
     return None if result.true_to is None else max(0, int(snapshot["seq"]) - result.true_to)

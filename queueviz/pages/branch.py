@@ -48,7 +48,7 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def branching(request: HttpRequest, slug: str) -> HttpResponse:
-    """How far it is; then its Board.  POST cancels and deletes it."""
+    """Show the progress of the branch, then its Board.  POST cancels and deletes it."""
     who = visitor.of_request(request)
     sandbox = policy.sandbox_for(who, slug, "share" if request.method == "POST" else "see")
     back = reverse("sandbox-page", args=[sandbox.branch_of, "journal"]) if sandbox.branch_of else reverse("home")

@@ -62,7 +62,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
-    """How far it is, then what came out.  POST cancels it."""
+    """Show the progress of the test, then its result.  POST cancels it."""
     who = visitor.of_request(request)
     visit = policy.visit_at(who, slug, "see")
     sandbox = policy.ours(visit)

@@ -58,7 +58,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
-    """How far it is, then both runs.  POST cancels it."""
+    """Show the progress of the comparison, then both runs.  POST cancels it."""
     who = visitor.of_request(request)
     visit = policy.visit_at(who, slug, "see")
     found = reruns.find(slug, play)

@@ -38,7 +38,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def course(request: HttpRequest, slug: str) -> HttpResponse:
-    """To the teacher roster and settings, to a student the labs."""
+    """Show roster and settings to the teacher, the labs to a student."""
     who = visitor.of_request(request)
     visit = visit_course(who, slug, "see")
     if visit.teaches:
@@ -217,7 +217,7 @@ def _kept(text: str) -> datetime | None:
 
 
 def _time(text: str) -> datetime | None:
-    """As a browser's field writes it, in UTC; none where it is empty."""
+    """Return the time of a browser's field, in UTC; None for an empty text."""
     if not text:
         return None
     try:

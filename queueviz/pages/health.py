@@ -1,4 +1,4 @@
-"""Whether this server is well: for a supervisor, not for people."""
+"""The health of this server: for a supervisor, not for people."""
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
@@ -42,7 +42,8 @@ def health(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """What the live sockets cost: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame; notices
-    to and from other web processes.
+    """Return the costs of the live sockets and the notices to and from other web processes.
+
+    Costs: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame.
     """
     return JsonResponse(hubs.figures() | {"notices": notified.figures()})

@@ -75,7 +75,7 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
 
 
 def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
-    """Groups with their topics: those there are, and those the result knows."""
+    """Return groups with their topics: existing ones, and those in the result."""
     import pyarrow as pa
 
     found = {
@@ -128,7 +128,7 @@ def _first(channel: str | None) -> dict[str, Any]:
 
 
 def _words() -> dict[str, str]:
-    """Of this page alone: what every page is given would weigh on the Board."""
+    """Return the words of this page; among the words of all pages they would burden the Board."""
     return {
         "now": _("now"),
         "computed": _("computed"),

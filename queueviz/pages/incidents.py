@@ -18,7 +18,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def open_one(request: HttpRequest, slug: str) -> HttpResponse:
-    """As `make` of a recipe link.  Raises as that."""
+    """Open the incident as `make` of a recipe link does.  Raises the same errors."""
     incident = INCIDENTS.get(slug)
     if incident is None:
         raise Http404

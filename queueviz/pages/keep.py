@@ -1,4 +1,4 @@
-"""What is done to a sandbox beside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
+"""Operations on a sandbox outside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -121,7 +121,7 @@ def _no_keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
 
 
 def _or_refused(do: Callable[[], object]) -> Said:
-    """On the page it was asked from, a refusal stands beside the button."""
+    """Run `do`; return a refusal for the page of the form, which shows it beside the button."""
     try:
         do()
     except SandboxError as refused:

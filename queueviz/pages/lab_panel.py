@@ -18,9 +18,10 @@ PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say":
 
 
 def panel(lab: LabRow) -> dict[str, Any]:
-    """As `LabRow`, its texts filled in; `phases`: of the open step, those it has; `next`: after a finished lab.
+    """Return a `LabRow` with its texts filled in.  `phases`: of the open step, those it has; `next`: after a finished
+    lab.
 
-    `key`: of the answer that its form sends, which is the same answer however often it is sent.
+    `key`: of the answer that its form sends; it makes repeated requests one answer.
     """
     numbers, found = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
@@ -65,7 +66,7 @@ def _next(lab: LabRow) -> dict[str, str] | None:
 
 
 def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
-    """What may be chosen for its prediction: value → text.  Empty where it is no choice."""
+    """Return the options of a step's prediction: value → text.  Empty if the prediction is no choice."""
     asked = LABS[lab["lab"]].steps[step - 1].predict
     options = () if asked is None else asked.options
     return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}

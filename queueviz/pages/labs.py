@@ -82,9 +82,9 @@ def start(request: HttpRequest, lab: str) -> HttpResponse:
 
 @require_POST
 def exam(request: HttpRequest, pack: str) -> HttpResponse:
-    """To the first lab that is not done of the visitor's exam of this pack, which begins as an exam where it has not.
+    """Redirect to the first unfinished lab of the visitor's exam of this pack; begin it as an exam if needed.
 
-    Once all are done, the list, which shows what came of it.
+    Once all are done, redirect to the list, which shows the results.
     """
     chosen = pack_of(pack)
     if chosen is None:
@@ -100,7 +100,7 @@ def exam(request: HttpRequest, pack: str) -> HttpResponse:
 
 
 def _begin(request: HttpRequest, who: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
-    """In a new sandbox of the visitor's, for which there may be no room."""
+    """Begin the lab in a new sandbox of the visitor's, or show that the visitor has too many."""
     try:
         return redirect(_begun(who, lab, exam=exam))
     except ownership.TooManyOwned as refused:
@@ -265,7 +265,7 @@ def _address(slug: str, lab: str) -> str:
 
 
 def _in_progress(who: visitor.Visitor) -> Found:
-    """By lab.  A sandbox that sleeps is not woken for this, and left out."""
+    """Return the visitor's labs in progress, by lab.  A sleeping sandbox is not woken for this, and left out."""
     found: Found = {}
     for sandbox in policy.sandboxes_of(who):
         try:

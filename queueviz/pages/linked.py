@@ -28,7 +28,7 @@ def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
 
 
 def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> HttpResponseBase:
-    """What the sandbox's own address answers to a visitor who has the link alone; `masks` renames what names it."""
+    """Answer as the sandbox's own address would for a visitor with the link alone; `masks` renames the sandbox."""
     slug = link.sandbox.slug
     request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]  # for middleware, as `user` is
     of_api = rest.removeprefix("api/") if rest.startswith("api/") else None

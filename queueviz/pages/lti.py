@@ -1,4 +1,4 @@
-"""What an LMS opens: login, launch, and where they lead (docs/lti.md)."""
+"""The pages an LMS opens: login, launch, and their targets (docs/lti.md)."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps

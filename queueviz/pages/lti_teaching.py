@@ -1,4 +1,4 @@
-"""What a teacher does about an LMS: registers it, links a course, asks for names; and a student's scores sent again."""
+"""A teacher's LMS pages: register it, link a course, fetch names; and a student's request to send scores again."""
 
 from urllib.parse import urlsplit
 

@@ -1,6 +1,6 @@
-"""`/metrics`, for Prometheus: how this server does, for everyone; its clusters, for those who may know of them.
+"""`/metrics`, for Prometheus: the server's figures, for everyone; its clusters' figures, for authorized clients.
 
-Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports; they need the token of
+Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports.  They need the token of
 `QUEUEVIZ_METRICS_TOKEN`, or the session of an administrator.
 """
 

@@ -51,7 +51,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
-    """How new a job's result is, and how far its next one; the page is loaded again when that has come."""
+    """Show the age of a job's result and the progress of its next run; reload the page once a new result exists."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
@@ -72,7 +72,7 @@ def page_context(
     channels: Mapping[str, str | None] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """What the three pages share: the shell, and what its modules start from."""
+    """Return the context the three pages share: the shell, and the start values of its modules."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
     context = shell(request, visit, tab)

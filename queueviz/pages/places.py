@@ -1,4 +1,4 @@
-"""How each of a visitor's sandboxes and clusters gets on, in a line: for the first page."""
+"""The state of each of a visitor's sandboxes and clusters in one line, for the first page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

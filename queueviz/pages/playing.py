@@ -15,7 +15,7 @@ POLLED = "queueviz/partials/playing.html"
 
 
 def context_of(play: Play) -> dict[str, Any]:
-    """What a page says of it; `why`: it was refused."""
+    """Return the page context of a play; `why`: it was refused."""
     context: dict[str, Any] = {"play": play, "percent": int(play.progress * 100)}
     if play.refused is not None:
         context["why"] = refusals.filled(play.refused["message"], play.refused["values"])

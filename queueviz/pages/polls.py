@@ -103,7 +103,7 @@ def _here(request: HttpRequest, slug: str) -> str:
 def _page(
     request: HttpRequest, visit: CourseVisit, why: ActionRefused | None = None, draft: poll_drafts.Draft | None = None
 ) -> HttpResponse:
-    """For the teacher or the student, with what was refused in it."""
+    """Show the page of the teacher or the student, with a refusal in it."""
     status, refused = (HTTPStatus.OK, None) if why is None else refusals.describe(why)
     course, found = visit.course, polling.newest(visit.course)
     context: dict[str, Any] = {
@@ -133,7 +133,7 @@ def _page(
 
 
 def _taught(found: Poll) -> dict[str, Any]:
-    """Nothing of it says who voted, or what."""
+    """Return the teacher's context of a poll, without names of voters and without their votes."""
     at, of = polling.ORDER.index(Poll.State(found.state)), polling.students(found.course)
     voted = polling.voted(found)
     states = [

@@ -27,7 +27,9 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
 def at_moment(
     page: BoardPage | Part, slug: str, moment: Mapping[str, Any], snapshot: Snapshot, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """As `of_page`, of the channels read when the event was executed again; `snapshot`: of then."""
+    """Return the context as `of_page`, from channels read when the event was executed again; `snapshot`: of that
+    event.
+    """
     place, channels = Place(slug, snapshot, query), moment["channels"]
     readings: dict[str, Reading | Refusal | None] = {}
     for name in page.channels(place):

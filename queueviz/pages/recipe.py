@@ -1,4 +1,4 @@
-"""What a recipe link leads to: what it would make, and then the sandbox."""
+"""The target page of a recipe link: what it would make, and then the sandbox."""
 
 from typing import Any
 
@@ -47,7 +47,9 @@ def recipe(request: HttpRequest) -> HttpResponse:
 
 
 def _rows(order: RunOrder) -> list[dict[str, Any]]:
-    """What is done, as the Journal's sentences need it; `ms`: since the beginning, or since it was woken."""
+    """Return the recipe's actions as rows for the Journal's sentences; `ms`: since the beginning, or since it was
+    woken.
+    """
     return [
         {
             "seq": str(number),

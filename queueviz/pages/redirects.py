@@ -1,4 +1,4 @@
-"""To another page, however this one was asked for."""
+"""Redirects to another page, for htmx requests and plain forms."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -21,7 +21,7 @@ def go_again() -> HttpResponse:
 
 
 def back_of(request: HttpRequest) -> str:
-    """Where a form was sent from, if that is a page of ours."""
+    """Return the address a form was sent from, if it is a page of this server; else `/`."""
     there = request.POST.get("next") or request.headers.get("Referer", "")
     own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
     return there if own else "/"

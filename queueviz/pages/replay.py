@@ -59,7 +59,7 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: di
 
 
 def _incident(slug: str, at: int) -> dict[str, Any]:
-    """Of the incident that the sandbox is a run of: its markers, and the newest of them that is not after the event."""
+    """Return the sandbox's incident with its markers, and the newest marker at or before event `at`."""
     incident = incidents.shown(slug)
     notes = incident["notes"] if incident is not None else []
     return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
@@ -90,7 +90,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
 
 
 def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query: dict[str, str]) -> dict[str, Any]:
-    """What the view's own template needs, with the snapshot of then; its clock stands."""
+    """Return the values of the view's own template, with the snapshot of that event; its clock is paused."""
     result, now = moment.result, shell["snapshot"]
     assert result is not None, "it was executed"
     snapshot: Any = {
@@ -107,7 +107,7 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
 
 
 def _why(moment: Moment) -> str:
-    """Why it has no result; empty while it is executed."""
+    """Return the reason for a missing result; empty while the event is executed."""
     if moment.refused is None:
         return ""
     values = dict(moment.refused["values"])

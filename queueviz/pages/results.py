@@ -115,7 +115,10 @@ def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpRespon
 
 
 def _chosen(course: Course, students: list[grades.StudentResult], given: QueryDict) -> dict[str, Any]:
-    """What is shown step by step: all labs of a student, or one lab of all; the first where none is named."""
+    """Return the results to show step by step: all labs of a student, or one lab of all students.
+
+    Without a lab in the address, the first one.
+    """
     student = next((one for one in students if str(one.number) == given.get("student")), None)
     if student is not None:
         return {

@@ -69,7 +69,7 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_GET
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The answer to a question as a partial; a refusal stands where the answer would."""
+    """Show the answer to a question as a partial; a refusal is shown in its place."""
     who = visitor.of_request(request)
     visit = policy.visit_at(who, slug, "see")
     try:
@@ -106,7 +106,7 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
-    """What every page of a sandbox shows; a visitor who may act wakes a sleeping one."""
+    """Return the context of every page of a sandbox.  A visitor who may act wakes a sleeping one."""
     slug = visit.sandbox.slug
     attached_clusters.demand(visit)
     port = engine.port()
@@ -144,7 +144,7 @@ def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = T
 
 
 def _troubles(row: SandboxRow) -> str:
-    """What is wrong with a cluster, in the reader's language; the worst first, and not everything."""
+    """Return the worst errors of a cluster, in the reader's language, at most `MOST_TROUBLES`."""
     return " ".join(refusals.filled(one["pattern"], one["values"]) for one in row.get("troubles", ())[:MOST_TROUBLES])
 
 

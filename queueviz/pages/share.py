@@ -1,6 +1,6 @@
-"""Share links: the page that makes and lists them, what a link leads to, and its recording for players.
+"""Share links: the page that makes and lists them, their target pages, and the recording for players.
 
-Pages at `/e/` may be framed by any site: they read and set no cookie, and know nothing but the recording.
+Pages at `/e/` may be framed by any site: they read and set no cookie, and show only the recording.
 """
 
 from typing import Any
@@ -115,7 +115,7 @@ def revoke(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
-    """What a link leads to: a recording, the sandbox itself, or the question whether to branch from it."""
+    """Show the target of a link: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
     if link.kind == share_links.LIVE:
         return linked.through(request, link, secret)
@@ -213,7 +213,7 @@ def _list(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def _state(link: Share) -> str:
-    """How far its recording is; `live` and `fork` have none."""
+    """Return the state of a link: `over`, the state of its recording, or the kind `live` or `fork`."""
     if not link.is_good:
         return "over"
     return share_recordings.state(link) if link.kind == share_links.RANGE else link.kind
@@ -235,7 +235,7 @@ def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
 
 
 def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
-    """What the page's script hands to the player."""
+    """Return the values the page's script passes to the player."""
     shown = link.shown
     return {
         "url": reverse(route, args=[secret]),
@@ -247,7 +247,7 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
 
 
 def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
-    """What the page shows of it: nothing of a recipe is kept."""
+    """Return the link and the test of a recipe, which is not stored."""
     branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
@@ -304,7 +304,7 @@ def _size(request: HttpRequest, field: str, otherwise: int) -> int:
 
 
 def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
-    """What the form says at first: around the event one comes from, else the newest thousand."""
+    """Return the form's initial values: around the event of the address, else the newest 1,000 events."""
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
         first = max(0, newest - 2 * AROUND)
@@ -324,7 +324,7 @@ def _frame(request: HttpRequest, secret: str, part: str, width: int, height: int
 
 
 def _secret_of(request: HttpRequest, url: str) -> str:
-    """Of one of our own addresses: http or https, of the host that is asked."""
+    """Return the secret in a share link of this server: http or https, with the host of the request."""
     try:
         parts = urlsplit(url)
         is_ours = parts.scheme in ("http", "https") and parts.netloc.lower() == request.get_host().lower()

@@ -1,4 +1,4 @@
-"""What is stored of a student: said, exported and deleted, by the student or the teacher; and a whole course."""
+"""Data stored about a student: shown, exported and deleted, by the student or the teacher; and of a whole course."""
 
 from typing import Any
 

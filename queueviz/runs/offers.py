@@ -1,4 +1,4 @@
-"""What a page can ask of one sandbox: the pipeline's jobs in the reader's language."""
+"""Jobs of the pipeline that pages offer for one sandbox, in the reader's language."""
 
 from typing import NamedTuple
 

@@ -44,7 +44,7 @@ def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """In one line of characters a terminal shows as they are."""
+    """Return the value as one line of printable characters."""
     if value is None:
         return "-"
     printed = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

@@ -31,7 +31,7 @@ def run_row(run: PipelineRun) -> dict[str, Any]:
 
 
 def sentence(run: PipelineRun) -> str:
-    """Why it did not end well, in the reader's language; what Spark says is said in English."""
+    """Return the reason a run failed, in the reader's language; Spark's own messages are in English."""
     return refusals.filled(run.why, run.why_values)
 
 

@@ -1,6 +1,6 @@
-"""What the last good run left, read with pyarrow: never more rows at a time than asked for.
+"""Tables of the last good result, read with pyarrow: never more rows at a time than requested.
 
-A new result may take the place of the one being read; then it is read again from the new one.
+A new result may replace the one being read; then the read is repeated from the new one.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Result:
         )
 
     def rows(self, table: str, *, where: Any = None, most: int, after: int = 0) -> Rows:
-        """In the order they lie there, `after` so many."""
+        """Return rows in the order of the table, after skipping `after` of them."""
         return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows([], False))
 
     def first(self, table: str, order: Sequence[str], *, where: Any = None, most: int) -> Rows:
@@ -101,7 +101,9 @@ def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
 
 
 def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
-    """Where they end is found from the columns of the order alone; only rows up to there are read whole."""
+    """Return the first rows in this order.  Their end is found from the order's columns; only rows up to it are read
+    whole.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import dataset as ds
@@ -123,7 +125,7 @@ def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
 
 
 def equals(**values: object) -> Any:
-    """The expression that each of these columns has that value; None stands for any."""
+    """Return the expression that each of these columns has its value; None matches any value."""
     from pyarrow import dataset
 
     found = None
@@ -135,7 +137,7 @@ def equals(**values: object) -> Any:
 
 
 def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """For JSON: numbers that a browser would round are strings."""
+    """Yield rows for JSON: numbers that a browser would round are strings."""
     for row in rows:
         yield {
             name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value for name, value in row.items()

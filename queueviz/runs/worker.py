@@ -36,7 +36,7 @@ State = PipelineRun.State
 
 
 class Child(Protocol):
-    """What of `launch.Child` is needed."""
+    """The part of `launch.Child` that a worker needs."""
 
     @property
     def is_alive(self) -> bool: ...
@@ -98,7 +98,7 @@ class Worker:
         return True
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Until `over`.  A database that does not answer for a moment is asked again."""
+        """Take turns until `over`.  A database that fails for a moment is asked again."""
         while not over():
             try:
                 close_old_connections()
@@ -109,7 +109,7 @@ class Worker:
         self.end()
 
     def turn(self, patience_s: float) -> None:
-        """Hear what the child says, for as long as that; then look at what people want, and at the time."""
+        """Take one turn: read the child's reports for `patience_s`, then check requests and time limits."""
         self.heartbeat.beat()
         if self._current is not None and self._current.outcome is not None:
             self._settle(self._current)
@@ -296,7 +296,7 @@ class Worker:
         log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
 
     def _let_go(self, patience_s: float = 0.0) -> None:
-        """It closes its parts in its own time; no one waits for it."""
+        """Close the child in a thread, at most `patience_s` waited for."""
         child, self._child = self._child, None
         if child is not None:
             closing = threading.Thread(target=child.close)
@@ -328,7 +328,7 @@ def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None
 
 
 def _true_to(current: Current) -> int | None:
-    """Of the manifest as it is now: the run may have found that nothing is new."""
+    """Return the last event of the current manifest: the run may have had nothing new to read."""
     try:
         manifest = manifest_of(Path(current.order.out))
     except SandboxError:

@@ -81,10 +81,9 @@ def create_granted(
     *,
     changes: dict[str, object] | None = None,
 ) -> Sandbox:
-    """A new sandbox of a course that no one owns: `grants` say who may what.
+    """Create a sandbox of a course, without an owner: `grants` are its rights.  Raises as `create`.
 
-    Raises as `create`; counted are those that the course started, not those that the visitor has.
-    """
+    It counts as one of the course's creations, not of the visitor's."""
 
     def give() -> None:
         Grant.objects.bulk_create(grants(sandbox))
@@ -222,10 +221,9 @@ def claimable(token: str) -> Sandbox:
 
 
 def claim(visitor: Visitor, token: str) -> Sandbox:
-    """Use up the link: the visitor is an owner, too.  An owner who opens it does not use it up.
+    """Use up the link and make the visitor an owner, too.  An owner who opens it does not use it up.
 
-    Raises `NotFound`, or `ActionRefused` (409) where no one would own anything: the link stays good.
-    """
+    Raises `NotFound`, or `ActionRefused` (409) for a visitor that cannot be an owner: the link stays good."""
     with transaction.atomic():
         grant = _claim(token)
         if policy.owns(visitor, grant.sandbox):
@@ -333,7 +331,7 @@ def record(
 
 
 def called(visitor: Visitor) -> str:
-    """What is written down of a person: the name of an account, or how it came in."""
+    """Return the name for records: that of the account, or the kind of access."""
     return str(visitor.user)[:80] if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
 
 
@@ -356,7 +354,7 @@ def _demand_room(visitor: Visitor) -> None:
 
 
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
-    """Of what is given out, and still good."""
+    """Refuse another grant of this kind if the sandbox has too many live ones."""
     if sandbox.grants.filter(policy.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
         raise ActionRefused(
             429,
@@ -377,7 +375,7 @@ def _open(slug: str, begin: Callable[[str], Future[dict[str, Any]]]) -> None:
 
 
 def _remove_directory(slug: str) -> None:
-    """As far as there is one: it may have been removed by hand."""
+    """Delete the sandbox's directory, if it exists: it may have been removed by hand."""
     try:
         engine.answer(engine.port().delete(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:

@@ -66,7 +66,7 @@ def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dic
 
 
 def _pseudonym(visitor: Visitor, visit: policy.Visit) -> str:
-    """What the journal calls the visitor: an account's name, never an address."""
+    """Return the visitor's name in the journal: an account's name, never an address."""
     if visitor.is_signed_in:
         return str(visitor.user.get_username())
     return "token" if visitor.token else visit.role

@@ -121,7 +121,7 @@ def moment(ms: int | str | None) -> str:
 
 
 def _at(ms: int | str, zone_min: int = 0) -> datetime | None:
-    """None: no calendar has it, such as the time of birth that a client made up for its message."""
+    """Return the local time.  None: outside the calendar, such as a born time that a client made up for its message."""
     local_ms = int(ms) + zone_min * 60_000
     if not FIRST_MS <= local_ms <= LAST_MS:
         return None

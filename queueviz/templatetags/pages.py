@@ -48,7 +48,7 @@ def speeds() -> tuple[tuple[float, str], ...]:
 
 @register.simple_tag
 def other_action(name: str) -> str:
-    """What is done in the place of another action."""
+    """Return the words for an action done in the place of another one."""
     return str(OTHER_ACTIONS[name])
 
 
@@ -90,13 +90,13 @@ def _vendored() -> dict[tuple[str, str], dict[str, str]]:
 
 @register.filter
 def word(value: object) -> object:
-    """What a state or reason is called; a name stays what it is."""
+    """Return the word for a state or reason; a name stays as it is."""
     return VALUES.get(str(value), value)
 
 
 @register.filter
 def to_json(value: object) -> str:
-    """For a data attribute: the template escapes the quotes."""
+    """Return JSON for a data attribute: the template escapes the quotes."""
     return json.dumps(value, default=str)
 
 
@@ -165,7 +165,7 @@ def verdict(code: str) -> object:
 
 @register.simple_tag
 def walk_end(ended: Mapping[str, Any] | None) -> str:
-    """Which station the walk ended at, and why."""
+    """Return the last station of the walk, and the reason it ended there."""
     code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
     said = ENDS.get(code, _("Nothing found"))
     text = said.form(int(values[said.by])) if isinstance(said, Counted) else str(said)

@@ -103,7 +103,7 @@ class Command(BaseCommand):
         self.stdout.write("The class is over. Its course stays, until the next demo_course.")
 
     def _say(self, text: str) -> None:
-        """From the students' threads."""
+        """Write a line, from the students' threads."""
         self.stderr.write(text)
 
 

@@ -64,7 +64,7 @@ class Command(BaseCommand):
 
 
 def _working_directory(tests: Path, root: Path) -> Path:
-    """The tree's own tests run with its settings; others stand alone."""
+    """Return the working directory: the tree's own tests run with its settings, others without."""
     return root if tests.resolve().is_relative_to(root) else tests
 
 

@@ -171,7 +171,7 @@ class Command(BaseCommand):
         )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
-        """What it said last.  Raises CommandError where it said nothing that ends a run."""
+        """Return the last report of the run.  Raises CommandError if no report ended it."""
         scratch = home / "pipeline" / ".spark"
         log = scratch / f"{order.run}.log"
         code = None
@@ -195,7 +195,7 @@ class Command(BaseCommand):
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
     def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
-        """What Spark said is kept where a run failed and it said something, unless the sentence is our own."""
+        """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
         log.unlink()
@@ -212,7 +212,7 @@ class Command(BaseCommand):
             return self._follow(child, quiet=quiet)
 
     def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
-        """Until its end; None: the process was gone before."""
+        """Follow the process to the end of the run.  None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for report in child.reports():
                 if report["state"] in ENDED:
@@ -265,7 +265,7 @@ def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[s
 
 
 def query_of(given: dict[str, Any], name: str) -> dict[str, str]:
-    """Of sql: the query, and where the last results are that it may name.  Raises CommandError."""
+    """Return the query of the job `sql`, and the last results it may name.  Raises CommandError."""
     if given["job"] != SQL:
         return {}
     try:

@@ -80,7 +80,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{count} files of {enrolment.pseudonym} in {to}.")
 
     def _delete(self, enrolment: Enrolment, url: str) -> None:
-        """By the server that has the sandboxes; where none runs, by an engine of this command's own."""
+        """Delete the student by the server that has the sandboxes; without one, by an engine of this command's own."""
         pseudonym, sandboxes = enrolment.pseudonym, None
         if settings.QUEUEVIZ_RAY_ADDRESS or not _is_ours():
             _ask_server(enrolment, url)
@@ -92,7 +92,7 @@ class Command(BaseCommand):
 
 
 def _is_ours() -> bool:
-    """Whether no server runs on this data home: then an engine has started here."""
+    """Return whether no server runs on this data home; then an engine has started here."""
     try:
         engine.port()
     except Locked:
