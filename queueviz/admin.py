@@ -29,7 +29,9 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Cluster)
 class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Attach, change and let go.  Changes reach the engine, and visitors who lost a right lose the picture."""
+    """The admin of attached clusters.  Changes reach the engine; visitors who lost a right are disconnected from the
+    pages.
+    """
 
     list_display = ("name", "title", "name_servers", "audience", "tls")
     list_filter = ("audience",)
@@ -42,13 +44,13 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
-        """Its address is in links and in the audit: it stays."""
+        """Return the fields that are fixed: a cluster's address is in links and in the audit."""
         return ("name",) if obj is not None else ()
 
 
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
-        """Addresses that no request would go to are said here."""
+        """Check the addresses; those that requests must not go to are reported here."""
         given = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):
             try:
@@ -73,7 +75,7 @@ class LtiPlatformAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 class Recorded(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that only the server writes."""
+    """The admin of rows that only the server writes."""
 
     def has_change_permission(self, request: object, obj: object = None) -> bool:
         return False

@@ -20,8 +20,9 @@ DAY_S = 86_400
 
 
 class Readable:
-    """Too many fields, or a charset that is none of text: Django finds out wherever the first field is read, and
-    again where the page that says so is drawn.
+    """Middleware that refuses too many fields or a charset that is not of text before any page reads them.
+
+    Django would find out only when the first field is read, and again while the error page is drawn.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -42,7 +43,7 @@ class Readable:
 
 
 class RollingSession:
-    """Thirty days from the last use, not from the first; one write a day instead of one a request."""
+    """Middleware that keeps a session for 30 days from its last use, not from its first, with one write a day."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -57,9 +58,7 @@ class RollingSession:
 
 
 class EngineAnswers:
-    """Middleware that answers errors of engine or database by a page, a partial or JSON with its own status, no
-    traceback.
-    """
+    """Middleware that answers errors of engine or database by a page, a partial or JSON with its own status."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -78,7 +77,7 @@ class EngineAnswers:
 
 
 class Masked:
-    """Headers of answers behind a live link do not say the address of the sandbox (a redirect, a button of htmx)."""
+    """Middleware that hides the sandbox's address in headers behind a live link (a redirect, a button of htmx)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -92,7 +91,7 @@ class Masked:
 
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """The API framework says this in plain text; here every refusal is a sentence and a hint."""
+    """Return the refusal as a sentence and a hint; the API framework would answer in plain text."""
     said = {
         "error": gettext("{method} is not possible here.").format(method=request.method),
         "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", "")),

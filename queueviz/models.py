@@ -80,7 +80,7 @@ class Sandbox(models.Model):
 
 
 class Grant(models.Model):
-    """A right given away: to a browser, a program, an account, or the first who opens a link.
+    """A right given away: to a browser, a program, an account, or the first visitor who opens a link.
 
     Secrets are stored as SHA-256 only: of a token or link in `digest`, of a browser in `holder`.
     """
@@ -115,7 +115,8 @@ class Grant(models.Model):
 
 
 class Cluster(models.Model):
-    """A real RocketMQ cluster whose pages are at `/k/<name>/`: where it is, who may look, who may reset offsets.
+    """A real RocketMQ cluster with pages at `/k/<name>/`: its addresses, its viewers and its operators, who may reset
+    offsets.
 
     Everything else is read from the cluster.  Its ACL secret is never stored, only the name of the environment
     variable that holds it.
@@ -176,7 +177,7 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Key and secret go together, and the secret is there now: later it would be unclear why nothing works."""
+        """Check that key and secret go together, and that the secret is set now: later errors would be unclear."""
         if bool(self.access_key) != bool(self.secret_variable):
             missing = "secret_variable" if self.access_key else "access_key"
             raise ValidationError({missing: _("An access key and the variable of its secret key go together.")})
@@ -225,7 +226,7 @@ def new_run() -> str:
 
 
 class PipelineRun(models.Model):
-    """One job of the pipeline over one sandbox: asked for on a page, carried out by `manage.py pipelineworker`."""
+    """One job of the pipeline over one sandbox: requested on a page, carried out by `manage.py pipelineworker`."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting")

@@ -32,7 +32,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """Status and `{"error", "hint"}`, with `field` and `details` where there are any."""
+    """Return status and `{"error", "hint"}`, with `field` and `details` if there are any."""
     if isinstance(error, ActionRefused):
         said: dict[str, Any] = {name: hidden_names.shown(filled(text, error.values)) for name, text in _texts_of(error)}
         if error.field is not None:

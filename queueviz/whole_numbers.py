@@ -6,7 +6,7 @@ MOST_DIGITS = 18  # as many as every 64-bit number has room for
 
 
 def whole(given: str, *, digits: int = MOST_DIGITS) -> int | None:
-    """Written in ASCII digits alone; None for anything else."""
+    """Return the number of ASCII digits alone; None for anything else."""
     return int(given) if given.isascii() and given.isdigit() and len(given) <= digits else None
 
 

@@ -25,14 +25,14 @@ FULL = (
 
 
 def doorkeeper(server: Any) -> "Doorkeeper":
-    """Daphne's factory of HTTP connections, behind the limits."""
+    """Return Daphne's factory of HTTP connections, with the limits."""
     return Doorkeeper(Pages(server), HostLimits())
 
 
 class Doorkeeper(WrappingFactory):
-    """So many connections at once, sockets among them, and so many of one address.
+    """The limit of connections in all, sockets among them, and of one address.
 
-    Behind a proxy all have the proxy's address: there only the whole is counted.
+    Behind a proxy all connections have the proxy's address: only the limit in all applies there.
     """
 
     def __init__(self, wrapped: Any, limits: HostLimits) -> None:
@@ -94,7 +94,9 @@ class Connection(ProtocolWrapper):
 
 
 def unread(transport: Any) -> int:
-    """Bytes that wait for the client.  `twisted.internet.abstract.FileDescriptor` keeps them in two parts."""
+    """Return the bytes not yet sent to the client.  `twisted.internet.abstract.FileDescriptor` keeps them in two
+    parts.
+    """
     return int(len(transport.dataBuffer) - transport.offset + transport._tempDataLen)
 
 

@@ -50,7 +50,7 @@ def counted(visitor: Visitor, course: Course | None = None) -> Counted:
 
 
 def demand(by: Counted) -> None:
-    """Raises ActionRefused (429), which says when it is possible again."""
+    """Refuse a creation above a limit.  Raises ActionRefused (429), which names the earliest time for another."""
     if by.visitor:
         _demand(
             LIMITS.creations_per_hour_per_visitor,

@@ -9,10 +9,11 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_at_a_time(what: str) -> Iterator[None]:
-    """A transaction that excludes all others with the same `what`, in any process.
+    """Open a transaction that excludes all others with the same `what`, in any process.
 
-    SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two count at once, and both be
-    the last that fits: there the transaction holds a lock.  Raises OperationalError where others hold it for too long.
+    SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two transactions count at
+    once, and both be the last that fits: there the transaction holds a lock.  Raises OperationalError if others hold
+    it for too long.
     """
     with transaction.atomic():
         if connection.vendor == "postgresql":

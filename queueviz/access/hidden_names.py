@@ -118,13 +118,13 @@ def current() -> Mask | None:
 
 
 def of_request(request: HttpRequest) -> Mask | None:
-    """The same where the answer is made later, or by who refuses."""
+    """Return the mask of the request, for answers made later and for refusals."""
     found: Mask | None = getattr(request, "mask", None)
     return found
 
 
 def shown(value: Any) -> Any:
-    """A name, a sentence or a row of the sandbox's own, as who is being answered may read it."""
+    """Return a name, a sentence or a row of the sandbox's own, as the current reader may see it."""
     mask = current()
     return value if mask is None else mask.texts(value)
 
@@ -146,7 +146,7 @@ def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(name: str, old: str, new: str) -> str:
-    """A channel's name is its kind, the sandbox, and what it is about."""
+    """Return a channel's name (kind, sandbox, subject) with another name of the sandbox."""
     kind, slash, rest = name.partition("/")
     found = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
     return name if found is None else f"{kind}{slash}{new}{rest[found.end() :]}"

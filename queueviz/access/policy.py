@@ -97,7 +97,7 @@ class Visit(NamedTuple):
 
     @property
     def can(self) -> dict[str, bool]:
-        """Every verb and whether this visitor has it: what templates ask."""
+        """Every verb and whether this visitor has it, for templates."""
         return {verb: self.may(verb) for verb in VERBS}
 
 
@@ -168,7 +168,7 @@ def _sight(place: Sandbox | Cluster | None, role: Role | None) -> Sight:
 
 
 def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
-    """The refusal for a visitor who may look, but not do this."""
+    """Return the refusal for a visitor who may look, but not do this."""
     if visit.is_attached:
         if visit.role == "operator":
             return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
@@ -179,7 +179,9 @@ def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
 
 
 def has_expired(sandbox: Sandbox) -> bool:
-    """Kept for a week more, for its owner alone: his next visit gives it a new life."""
+    """Return whether the sandbox has expired.  It is kept a week more for its owner: the owner's next visit extends
+    it.
+    """
     return sandbox.expires_at is not None and sandbox.expires_at < timezone.now()
 
 
@@ -258,7 +260,7 @@ def owns(visitor: Visitor, sandbox: Sandbox) -> bool:
 
 @receiver(user_logged_in)
 def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
-    """Signing in takes along what was made in the session; a place in a course stays the session's."""
+    """Give the account the sandboxes of the session at sign-in; a place in a course stays the session's."""
     held = _granted(Visitor(session=request.session)).filter(role="owner")
     for grant in held.select_related("sandbox"):
         _give(grant.sandbox, user)
@@ -307,8 +309,9 @@ def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | 
 
 
 def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
-    """Operators are named, never implied; who administers clusters may look at them.  Tokens and links are of
-    sandboxes.
+    """Return the visitor's role.  Operators are named, never implied; administrators of clusters may view them.
+
+    Tokens and links are for sandboxes only.
     """
     if visitor.link is not None:
         return None
@@ -345,5 +348,5 @@ def _held(visitor: Visitor) -> tuple[Held, ...]:
 
 
 def live_grants(now: datetime) -> Q:
-    """Neither revoked nor expired."""
+    """Return the condition of grants that are neither revoked nor expired."""
     return Q(revoked_at__isnull=True) & (Q(expires_at__isnull=True) | Q(expires_at__gt=now))

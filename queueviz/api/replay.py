@@ -58,8 +58,8 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
 def changes(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:
-    """`rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe). Between the same
-    `keyframes`, changes of what no event carries are not known. Without `to`, up to the newest event."""
+    """Return `rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe).
+    Between the same `keyframes`, changes that no event carries are unknown. Without `to`, up to the newest event."""
     who = visitor.of_request(request)
     policy.sandbox_for(who, slug, "see")
     replay_state.STATES.demand(policy.counted_as(who))

@@ -67,7 +67,7 @@ class Found(Schema):
 
 @router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="The pipeline's runs, the newest first")
 def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """The newest 50; `jobs`: what can be asked for, with the options of each."""
+    """Return the newest 50 runs; `jobs`: the jobs that can be requested, with the options of each."""
     visit = _seen(request, slug)
     return {
         "worker": asking.is_worker_alive(),
@@ -78,7 +78,7 @@ def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
 def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
-    """It waits for the worker; `GET …/runs/<run>` says how far it is."""
+    """Request a run. It waits for the worker; `GET …/runs/<run>` reports its progress."""
     return Status(201, run_row(asking.ask_for(writer(request), slug, wish.job, wish.options)))
 
 
@@ -89,7 +89,7 @@ def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
 def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    """One at work ends as soon as Spark lets go of it; what ran before stays."""
+    """Cancel a run. A running one ends as soon as Spark releases it; earlier results stay."""
     return run_row(asking.cancel(writer(request), slug, run))
 
 

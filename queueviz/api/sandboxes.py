@@ -78,7 +78,7 @@ class Made(Schema):
 
 
 class Instead(Schema):
-    """Another action at the moment of the one with this number."""
+    """The action that replaces the one with this number."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -182,7 +182,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     openapi_extra=ACTION_BODY,
 )
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
-    """`seq` numbers the action's event; what it causes comes later in the events."""
+    """Carry out an action. `seq` numbers the action's event; its effects come later in the events."""
     return {"seq": str(visitor_actions.act(writer(request), slug, _object(request)))}
 
 
@@ -208,7 +208,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
 
 
 def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]:
-    """Makes of an event what this visitor is shown of it."""
+    """Return a function that reduces an event to the part this visitor may see."""
     mask, scores = hidden_names.of_request(request), visit.sees_scores
 
     def shown(row: Row) -> Row:
@@ -219,7 +219,7 @@ def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]
 
 
 def _pages(slug: str, found: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
-    """Lines of `found` and of what follows, as many as one crossing to the engine gives."""
+    """Yield lines of `found` and of the events after it, as many as one crossing to the engine returns."""
     while True:
         yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in found.rows)
         most -= len(found.rows)
@@ -292,21 +292,22 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     "/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients"
 )
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """`name_servers` is what a client of any language is configured with, as `ip:port`. Of this machine only."""
+    """Open the ports. `name_servers` configures a client of any language, as `ip:port`. Of this machine only."""
     who = writer(request)
     return ownership.open_listener(who, policy.sandbox_for(who, slug, "share"))
 
 
 @api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
-    """Real clients sign with these from now on, and with no others.  The secret is shown here and never again."""
+    """Make keys. Real clients sign with these from now on, and with no others. The secret is shown here and never
+    again."""
     who = writer(request)
     return ownership.make_keys(who, policy.sandbox_for(who, slug, "share"))._asdict()
 
 
 @api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
 def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
-    """Refused while the ports are open to other machines."""
+    """Drop the keys. Refused while the ports are open to other machines."""
     who = writer(request)
     ownership.drop_keys(who, policy.sandbox_for(who, slug, "share"))
     return HttpResponse(status=204)
@@ -314,7 +315,7 @@ def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
 
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
 def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Connected clients are cut off."""
+    """Close the ports. Connected clients are cut off."""
     who = writer(request)
     return ownership.close_listener(who, policy.sandbox_for(who, slug, "share"))
 

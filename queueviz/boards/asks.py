@@ -34,7 +34,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _channels(place: Place) -> list[str]:
-    """The board's, and what a form shows beside it."""
+    """Return the board's channels, and those of the form beside it."""
     form = place.query.get("form")
     more = [locks.channel(place)] if form == "locks" else _stores(place) if form == "slow" else []
     return [name for name in (board_channel(place), *more) if name]
@@ -85,8 +85,11 @@ def _locks(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
-    """Members whose client instance a new one may share: one of another group, that runs here.  `originals`: members of
-    this group whose client id it may have; where each reads all queues, an id changes nothing."""
+    """Return the client instances and client ids that a new member may share.
+
+    `hosts`: members of other groups that run in this process.  `originals`: members of this group; none where each
+    member reads all queues, since there an id changes nothing.
+    """
     own = place.group()
     clustering = own is not None and own["model"] != "BROADCASTING"
     others = [group for group in place.groups if own is None or group["group"] != own["group"]]
@@ -94,7 +97,7 @@ def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
-    """Labels of the members that run in this process."""
+    """Yield labels of the members that run in this process."""
     return (
         member["actor"]
         for group in groups

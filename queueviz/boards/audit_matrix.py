@@ -62,7 +62,7 @@ class Count(NamedTuple):
 
 
 class Break(NamedTuple):
-    """Messages accepted too late, and the event of the first."""
+    """The number of messages accepted too late, and the event of the first."""
 
     messages: int
     seq: int
@@ -78,7 +78,7 @@ class Line(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Neighbours with one fill, in percent of the strip's width."""
+    """A run of neighbouring messages with one fill, in percent of the strip's width."""
 
     verdict: str
     x: float
@@ -97,7 +97,7 @@ class Strip(NamedTuple):
 
 
 def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
-    """A line per group and topic.  `breaks`: by what the two messages had in common."""
+    """Return a line per group and topic.  `breaks`: by the part that the two messages share (`queue` or `key`)."""
     found: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
         found[row["group"], row["topic"]][row["verdict"]].append(row)

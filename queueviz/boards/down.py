@@ -41,7 +41,7 @@ def mark_of(row: MasterState) -> DownMark | None:
 
 
 def down_text(row: MasterState) -> str:
-    """Empty while the master runs."""
+    """Return the sentence on the master that is down; empty while it runs."""
     down = mark_of(row)
     return str(DOWN[f"down.{down['reads']}"]) if down else ""
 
@@ -63,7 +63,7 @@ def down_wait(row: MasterState) -> str:
 
 
 def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
-    """Each thing that is to be said of a broker, once."""
+    """Return each sentence on a broker once."""
     return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
 
 
@@ -73,7 +73,7 @@ def risk_text(header: Mapping[str, Any]) -> str:
 
 
 def known_text(known: KnownQueues) -> str:
-    """Empty while every queue is known."""
+    """Return the sentence on unknown queues; empty while every queue is known."""
     n, every = known.get("queues_known"), known.get("queues_all")
     if n == every or "lag_last_known" not in known:
         return ""

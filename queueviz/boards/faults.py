@@ -36,7 +36,7 @@ class FaultBroker(NamedTuple):
 
 
 def faults_of(snapshot: Snapshot) -> dict[str, Any]:
-    """`brokers` with what can be done to each, `disks`, the `ends` a link can have, and the one offered first."""
+    """Return `brokers` with the faults of each, `disks`, the `ends` a link can have, and the end offered first."""
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {

@@ -28,7 +28,7 @@ class Flowing(TypedDict):
 
 
 def retry_text(row: Lagging) -> str:
-    """Empty where nothing waits for a retry."""
+    """Return the sentence on messages waiting for a retry; empty if there are none."""
     again = row.get("retrying")
     if again is None:
         return str(FLOW["flow.retrying_unknown"]) if row.get("lag") is not None else ""

@@ -16,7 +16,7 @@ HEX_BYTES = 4_096  # drawn; what is kept beyond is counted
 
 
 class Run(NamedTuple):
-    """Neighbouring bytes of one line that belong to the same fields: numbers of fields, the innermost last."""
+    """A run of neighbouring bytes of one line in the same fields: numbers of fields, the innermost last."""
 
     fields: str
     hex: str

@@ -79,7 +79,7 @@ def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) 
 
 
 def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Every time there is, and each queue's values at them by column."""
+    """Return all times, and each queue's values at them by column."""
     import numpy as np
     import pyarrow as pa
 
@@ -137,6 +137,6 @@ SHORTEST = min(filter(None, LAYERS))
 
 
 def span_of(query: Mapping[str, str]) -> int:
-    """Minutes; 0 is everything."""
+    """Return the span in minutes; 0 is everything."""
     asked = query.get("span", "")
     return int(asked) if asked.isdecimal() and int(asked) in LAYERS else SHORTEST

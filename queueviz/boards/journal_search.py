@@ -16,7 +16,7 @@ _FIELD = re.compile(r"\{\w+\}")
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """Each word, with the kinds of events, actions and values whose sentences hold it.
+    """Return each word, with the kinds of events, actions and values whose sentences contain it.
 
     >>> [term.text for term in terms_of("Crash A")]
     ['crash', 'a']

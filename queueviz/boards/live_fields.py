@@ -78,7 +78,7 @@ def shown(
 
 
 def left(ms: int) -> str:
-    """Whole seconds until then, as a countdown."""
+    """Return the time left in whole seconds, as a countdown."""
     return word("time.now_due") if ms <= 0 else duration(-(-ms // 1000) * 1000 if ms >= 1000 else ms)
 
 
@@ -92,7 +92,7 @@ def ago(ms: int) -> str:
 
 
 def runs(found: list[list[str]], more: int) -> str:
-    """1 003–1 018, 1 020 and 3 more."""
+    """Return runs of numbers as text: 1 003–1 018, 1 020 and 3 more."""
     parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in found]
     text = ", ".join(parts) or UNKNOWN
     return f"{text} {word('queue.and_more').format(n=more)}" if more else text

@@ -48,7 +48,7 @@ def differ_text(row: Mapping[str, Any]) -> str:
 
 
 def words_text(words: MemberWords, differ: Sequence[str]) -> str:
-    """`orders TagA, 20 dropped by its client`: of its listener and model only what members differ on."""
+    """Return `orders TagA, 20 dropped by its client`: listener and model only if members differ in them."""
     wanted = words.get("subscriptions")
     said = (
         [str(DIFFER["differ.unknown"])]
@@ -63,7 +63,7 @@ def words_text(words: MemberWords, differ: Sequence[str]) -> str:
 
 
 def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
-    """Each member of a group in a line of its own."""
+    """Return each member of a group in a line of its own."""
     return "\n".join(f"{one['actor'] or one['client_id']}: {words_text(one, differ)}" for one in members)
 
 

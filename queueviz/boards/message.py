@@ -46,7 +46,7 @@ def _context(place: Place, readings: Readings) -> Row:
 
 
 def _life_context(place: Place, readings: Readings) -> Row:
-    """The panel by itself, which is asked for again and again."""
+    """Return the context of the panel, which the page polls."""
     data, now_ms = data_of(readings, channel(place), dict), now_of(place, readings, channel(place))
     record = (data or {}).get("record")
     found = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
@@ -54,7 +54,7 @@ def _life_context(place: Place, readings: Readings) -> Row:
 
 
 def shown_record(record: Mapping[str, Any]) -> Row:
-    """Bytes, body and places; what an attached cluster does not report is None."""
+    """Return bytes, body and positions; a value not reported by an attached cluster is None."""
     message, entry = record["message"], record.get("entry")
     body = bytes.fromhex(message["body_hex"])
     return {

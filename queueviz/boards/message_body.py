@@ -20,7 +20,7 @@ class Body(NamedTuple):
 
 
 def body_of(shown: bytes, *, whole: bool) -> Body:
-    """`whole`: nothing was cut off, so that what looks like JSON can be."""
+    """Return the body to show.  `whole`: nothing was cut off, so the text may be parsed as JSON."""
     try:
         text = shown.decode() if whole else shown.decode("utf-8", "ignore")
     except UnicodeDecodeError:

@@ -102,7 +102,7 @@ def _given(delivery: Mapping[str, Any], group: Mapping[str, Any], steps: Any, no
 
 
 def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | None:
-    """Each group with its state in words, and one row per record it reads; None: no group is known.
+    """Return each group with its state in words, and one row per record it reads.  None: the groups are unknown.
 
     `names` turns client ids into labels.
     """

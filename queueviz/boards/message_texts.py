@@ -82,7 +82,7 @@ class SignWord(dict[str, Any]):
 
 
 def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
-    """An unknown code stays what it is."""
+    """Return sign and word of a code; an unknown code stays as it is."""
     sign, word, tone = table.get(code, ("·", code, "plain"))
     return SignWord(sign=sign, word=word, tone=tone)
 

@@ -63,7 +63,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
-    """Members that do not have one strategy or one subscription in common, side by side."""
+    """Return members without one common strategy or subscription, side by side."""
     if not data["group"]["apart"]:
         return []
     return [
@@ -78,7 +78,7 @@ def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
 
 
 def _rooms(place: Place) -> str:
-    """Each broker in a room of its own: something to begin with."""
+    """Return rooms with one broker each, as an initial value."""
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1))
 

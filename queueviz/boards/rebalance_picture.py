@@ -97,7 +97,7 @@ def _column(
 def _ring(
     answer: Answer, colours: Mapping[str, str], shorts: Mapping[str, str], moved: set[str]
 ) -> dict[str, Any] | None:
-    """Places of members as (position, label, class), of queues as (position, short name, moved)."""
+    """Return positions of members as (position, label, class), of queues as (position, short name, moved)."""
     ring = answer.get("ring")
     if not ring:
         return None

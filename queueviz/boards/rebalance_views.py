@@ -61,7 +61,7 @@ UNKNOWN: Division = {
 
 
 class Names(NamedTuple):
-    """Members by letter, queues by their short names."""
+    """The names of members by letter, and of queues by short names."""
 
     members: Mapping[str, RebalanceMember]
     shorts: Mapping[str, str]
@@ -144,7 +144,7 @@ def counted(queues: Mapping[str, int] | None) -> str | None:
 
 
 def wanted(member: RebalanceMember, topic: str | None) -> str | None:
-    """Its expression for the topic."""
+    """Return the member's expression for the topic."""
     subscription = member.get("subscription")
     return subscription.get(topic or "") if subscription else None
 
@@ -171,7 +171,7 @@ def _against(data: Rebalance, topic: str | None, belief: Division, names: Names)
 
 
 def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | None:
-    """One sentence about what is not as usual."""
+    """Return one sentence about an unusual state of the member."""
     if member.get("transport") == "tcp":
         return word("mind.secret")
     if belief is None:
@@ -220,7 +220,7 @@ def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: i
 
 
 def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
-    """Rounds that have one cause together, the newest first: who acted on it how long after."""
+    """Return rounds with one common cause, the newest first, with each member and its delay."""
     found: list[Row] = []
     given = data["rounds"]
     for seq in sorted(given, key=int):

@@ -90,6 +90,6 @@ def present(now: Snapshot, slug: str) -> dict[str, Any]:
 
 
 def _groups(now: Snapshot, then: Snapshot) -> list[GroupRow]:
-    """Those of the event, and those that came later."""
+    """Return the groups of the event, and those created later."""
     known = {group["group"]: group for group in [*now.get("groups", ()), *then.get("groups", ())]}
     return list(known.values())

@@ -73,7 +73,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _note(note: Mapping[str, Any]) -> dict[str, str]:
-    """A remark in the reader's language; one we have no words for is shown as the engine says it."""
+    """Return a note in the reader's language; one without a translation is shown as the engine wrote it."""
     code, values = str(note["code"]), note.get("values") or {}
     if code == "held":
         count = int(values.get("count", 1))

@@ -31,7 +31,7 @@ class QueueName(NamedTuple):
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """`q3` on one broker, `a:3` on several: what distinguishes the brokers, then the id."""
+    """Return `q3` on one broker, `a:3` on several: the part in which the brokers' names differ, then the id."""
     names = {key: QueueName.of(key) for key in keys}
     brokers = sorted({name.broker for name in names.values()})
     if len(brokers) < 2:
@@ -60,7 +60,7 @@ class QueueView(NamedTuple):
 
 
 def order(key: str) -> tuple[str, str, str, int]:
-    """Member by member where each reads for itself (broadcasting), then by topic, broker and id."""
+    """Return the sort key of a queue: by member in broadcasting, then by topic, broker and id."""
     name = QueueName.of(key)
     return name.member, name.topic, name.broker, int(name.queue_id or 0)
 
@@ -120,7 +120,7 @@ def _age(row: QueueRow, now_ms: int) -> int | None:
 
 
 class Meter(NamedTuple):
-    """One figure of a member against what is allowed; None: not known, or not limited."""
+    """A figure of a member and its limit; None: unknown, or without a limit."""
 
     name: str  # count, span, threads
     value: int | None

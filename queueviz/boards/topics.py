@@ -23,7 +23,7 @@ def _channel(place: Place) -> str:
 
 
 def _rows(place: Place, readings: Readings) -> list[Row]:
-    """Every topic with a row per broker; of a sleeping sandbox, what its last snapshot knew."""
+    """Return every topic with a row per broker; of a sleeping sandbox, those of its last snapshot."""
     data = data_of(readings, _channel(place), Topics)
     topics = data["topics"] if data is not None else [_as_it_slept(topic) for topic in place.topics]
     return [_topic(topic) for topic in topics]

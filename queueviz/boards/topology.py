@@ -91,7 +91,7 @@ def _client(place: Place, row: ClientNode) -> Row:
 
 
 def _ways(row: LinkState) -> list[Row]:
-    """Both ways at once, then each by itself."""
+    """Return both directions at once, then each by itself."""
     a, b = row["a"], row["b"]
     return [
         {"a": a, "b": b, "one_way": False, "arrow": "↔"},

@@ -40,7 +40,7 @@ class Ring(NamedTuple):
 
 
 class Stacked(TypedDict):
-    """Several clients of one group."""
+    """A box of several clients of one group."""
 
     state: str  # the worst
     kind: str
@@ -79,7 +79,7 @@ def brokers(data: Topology) -> list[Box]:
 
 
 def clients(data: Topology) -> list[Box]:
-    """Producers first; above `MOST_BOXES` one box per group."""
+    """Return producers first; above `MOST_BOXES` one box per group."""
     rows = data["clients"]
     names = sorted(rows, key=lambda name: (rows[name]["kind"] != "producer", _group(rows[name]), name))
     if len(rows) <= MOST_BOXES:
@@ -100,7 +100,7 @@ def clients(data: Topology) -> list[Box]:
 
 
 def shape(data: Topology) -> str:
-    """Two pictures of the same shape differ in states and numbers only."""
+    """Return the shape of the picture: two pictures of the same shape differ in states and numbers only."""
     inside = (
         f"{name}:{','.join(member['label'] for member in row['members'])}"
         for name, row in sorted(data["clients"].items())

@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 def tables(answer: Row) -> list[Table]:
-    """A name server that is down says nothing, so none differs from it."""
+    """Return a table per name server.  One that is down reports nothing, so none differs from it."""
     given = answer.get("servers") or [answer]
     reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in given}
     names = sorted({broker for rows in reported.values() if rows for broker in rows})

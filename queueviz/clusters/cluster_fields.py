@@ -25,12 +25,12 @@ names_a_variable = RegexValidator(
 
 
 def addresses_in(text: str) -> tuple[str, ...]:
-    """`10.0.0.1:9876;10.0.0.2:9876`, also with commas, blanks or one a line."""
+    """Return the addresses in a text such as `10.0.0.1:9876;10.0.0.2:9876`, also with commas, blanks or one a line."""
     return tuple(part for part in _BETWEEN.split(text) if part)
 
 
 def are_addresses(text: str) -> None:
-    """Every one host:port, none twice.  Raises ValidationError with the one that is not."""
+    """Check that each address is host:port, none twice.  Raises ValidationError with the wrong one."""
     found = addresses_in(text)
     if not found:
         raise ValidationError(_("Write at least one name server as host:port."))

@@ -100,7 +100,7 @@ def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
 
 
 def _before(visit: Visit, action: Action) -> dict[str, str | None]:
-    """The stored offsets now, by queue: those the preview showed, or asked for where a program saw none."""
+    """Return the stored offsets now, by queue: those of the preview, or read now for a program without a preview."""
     if not isinstance(action, ResetOffsets):
         return {}
     if action.expected:
@@ -127,7 +127,7 @@ def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[
 
 
 def _result(slug: str, seq: int) -> dict[str, Any] | None:
-    """The reset this action caused, or None where the journal does not say so yet."""
+    """Return the reset this action caused, or None if the journal does not have it yet."""
     try:
         found = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
     except SandboxError:

@@ -17,7 +17,7 @@ LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
 def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
-    """Keep the offsets before a reset, from the journal's `OffsetsReset`; what is older than a day goes."""
+    """Keep the offsets before a reset, from the journal's `OffsetsReset`; points older than a day are deleted."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
     cluster.undo_points.create(
@@ -30,7 +30,7 @@ def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
 
 
 def open_points(cluster: Cluster) -> list[UndoPoint]:
-    """Those that can be undone now, the newest first."""
+    """Return the points that can be undone now, the newest first."""
     newest: dict[tuple[str, str], UndoPoint] = {}
     for point in cluster.undo_points.filter(at__gt=timezone.now() - LIFE).order_by("-pk"):
         newest.setdefault((point.group, point.topic), point)

@@ -62,7 +62,7 @@ def of(enrolment: Enrolment) -> Belongings:
 
 
 def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSession, dict[str, Any]]]:
-    """Browsers that have a place of one of these, as far as their sessions are kept here: row and content."""
+    """Return sessions stored here that have one of these places: row and content."""
     places = list(enrolments)
     if not places:
         return []

@@ -74,7 +74,7 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
 
 
 def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Student], in_s: float = 0) -> Outcome:
-    """Waits for it.  Raises ActionRefused: 422 another moment, 429 too often."""
+    """Carry out the broadcast and wait for it.  Raises ActionRefused: 422 another moment, 429 too often."""
     if not SOONEST_S <= in_s <= LATEST_S:
         raise ActionRefused(
             422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s", most=LATEST_S

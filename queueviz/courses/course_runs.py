@@ -13,7 +13,7 @@ GRADING = "grading"
 
 
 def sources_of_course(course: Course) -> Sources:
-    """Stores and journals of the sandboxes of its submissions, those that have files here."""
+    """Return stores and journals of the sandboxes of its submissions, as far as their files are on this server."""
     stores: dict[str, str] = {}
     journals: dict[str, str] = {}
     for work in regrading.submissions_of(course):

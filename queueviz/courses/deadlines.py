@@ -16,9 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def due_of(enrolment: Enrolment) -> datetime | None:
-    """Return the student's deadline.  None: the course has no date.  A student who joined after it gets no extra
-    time.
-    """
+    """Return the student's deadline.  None: the course has no date.  A student who joined later gets no extra time."""
     due_at = enrolment.course.due_at
     if due_at is None or due_at <= enrolment.joined_at:
         return due_at

@@ -43,7 +43,7 @@ made, and secrets, of which only digests are stored.
 
 
 def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
-    """Names in the export, with their content or the file that has it.  `scores`: null where they are withheld."""
+    """Yield names in the export, with their content or its file.  `scores`: null if they are withheld."""
     found = belongings.of(enrolment)
     yield (
         "README.txt",
@@ -60,7 +60,7 @@ def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes
 
 
 def write(enrolment: Enrolment, directory: Path) -> int:
-    """Into a directory, which is made; returns how many files.  Raises OSError."""
+    """Write the files into a new directory; return their number.  Raises OSError."""
     count = 0
     for name, content in files_of(enrolment, scores=True):
         path = directory / name
@@ -116,7 +116,7 @@ def _without_scores(path: Path) -> bytes:
 
 
 def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[str, str]:
-    """A journal that cannot be graded is exported all the same, and it is said why."""
+    """Return the attempts in a journal.  One that cannot be graded is exported with the reason."""
     try:
         attempts = [_attempt(one.attempt) for one in grade(map(from_row, rows_since(journal, 0)))]
     except Exception as why:  # whatever a forged journal says

@@ -67,7 +67,7 @@ def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
 
 
 def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
-    """Browsers lose the secrets of these places, and keep whatever else they have."""
+    """Remove the secrets of these places from browsers' sessions, and nothing else."""
     places = list(enrolments)
     gone = {place.digest for place in places}
     for row, content in belongings.sessions_of(places):

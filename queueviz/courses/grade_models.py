@@ -28,7 +28,7 @@ class Grade(models.Model):
 class Regrade(models.Model):
     """One regrade of a course; the newest counts.
 
-    `found`: by number of the submission what is published for it, `attempt`, `exam`, `score`, `finished`, `steps`;
+    `found`: the results to publish by number of the submission, `attempt`, `exam`, `score`, `finished`, `steps`;
     `differences`: rows of `regrading.Difference`.
     """
 

@@ -41,7 +41,10 @@ class StepResult(NamedTuple):
 
 
 class LabResult(NamedTuple):
-    """`slug`: of the sandbox; None: it was not begun, or is gone.  `regraded_at`: None: as it was graded live."""
+    """The result of a lab.  `slug`: of the sandbox; None: it was not begun, or is gone.
+
+    `regraded_at`: None: as it was graded live.
+    """
 
     lab: Lab
     begun: bool
@@ -72,7 +75,7 @@ class StudentResult(NamedTuple):
 
     @property
     def score(self) -> int:
-        """Sum over the labs."""
+        """The sum over the labs."""
         return sum(result.score for result in self.labs)
 
 

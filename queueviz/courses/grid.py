@@ -32,9 +32,9 @@ class Student(NamedTuple):
 
 
 class GridRow(TypedDict):
-    """`state`: working, idle, stuck, asking, done, cut, waiting (nothing is begun).
+    """A tile of the grid.  `state`: working, idle, stuck, asking, done, cut, waiting (nothing is begun).
 
-    `since_ms`: by the server's clock; None where nothing says since when.  `shown`: whether `strips` are of now.
+    `since_ms`: by the server's clock; None if unknown.  `shown`: whether `strips` are of now.
     """
 
     name: str
@@ -158,5 +158,5 @@ def _ms(at: datetime | None) -> int | None:
 
 
 def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, Any]:
-    """The content of `grid/<course>`: a map of rows, so that a delta holds what changed."""
+    """Return the content of `grid/<course>`: a map of rows, so that a delta has only changes."""
     return {"course": {"title": course.title, "students": len(rows), **counts(rows)}, "tiles": dict(rows)}

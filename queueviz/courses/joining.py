@@ -54,15 +54,15 @@ JOINS = Rate(2, 120, what="places taken")
 
 
 def new_code() -> str:
-    """Six letters that can be read from a wall; 148 million of them."""
+    """Return six letters that can be read from a projection; there are 148 million codes."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
 
 def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
-    """The visitor's place in the course of this code; who has one already keeps it.
+    """Return the visitor's place in the course of this code; a visitor with a place keeps it.
 
-    Raises ActionRefused: 404 no course has this code, 409 it is closed or full, 422 the pseudonym is taken or cannot be
-    shown, 429 too fast.
+    Raises ActionRefused: 404 no course has this code, 409 it is closed or full, 422 the pseudonym is taken or cannot
+    be shown, 429 too fast.
     """
     course = _of_code(visitor, code)
     found = place_in(visitor, course)
@@ -76,7 +76,7 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
 
 
 def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
-    """The place of who has this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
+    """Return a new place for this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))
         if course.enrolments.filter(removed_at__isnull=True).count() >= course.most_students:
@@ -100,7 +100,7 @@ def secret_of(visitor: Visitor, course: Course) -> str | None:
 
 
 def leave(visitor: Visitor, course: Course) -> None:
-    """This browser's place is gone."""
+    """Remove the browser's place from its session."""
     held = visitor.session.get(SEATS, {})
     visitor.session[SEATS] = {slug: secret for slug, secret in held.items() if slug != course.slug}
 

@@ -28,7 +28,7 @@ ORDER = list(Poll.State)
 
 
 class Counted(NamedTuple):
-    """Votes for one answer in both rounds."""
+    """The votes for one answer in both rounds."""
 
     answer: Answer
     first: int
@@ -190,7 +190,7 @@ def _question(text: str) -> str:
 
 
 def _choices(given: list[tuple[str, str]]) -> list[Answer]:
-    """Those that are not blank."""
+    """Return the answers that are not blank."""
     if len(given) > MOST_ANSWERS:
         raise ActionRefused(
             422,

@@ -14,7 +14,7 @@ FEWEST_ANSWERS, MOST_ANSWERS = 2, 6
 
 
 class Answer(NamedTuple):
-    """`value` is short and names it; `sentence` says what it means, and may be blank."""
+    """An answer.  `value` is its short name; `sentence` explains it, and may be blank."""
 
     value: str
     sentence: str

@@ -26,7 +26,7 @@ def note(visitor: Visitor) -> None:
 
 
 def ask(enrolment: Enrolment, question: str) -> None:
-    """A hand goes up, with a line of text or without; who asks again keeps the time of the first.
+    """Raise the student's hand, with or without a question.  A repeated call keeps the time of the first.
 
     Raises ActionRefused (429).
     """

@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 class Published(NamedTuple):
-    """Submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
+    """The numbers of submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
 
     changed: int
     went_on: int
@@ -63,9 +63,9 @@ def submissions_of(course: Course) -> list[Submission]:
 
 
 def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mapping[str, str] | None = None) -> Regrade:
-    """Compare what `grading` found with the grades; the older regrades of the course go.
+    """Compare the results of `grading` with the grades; the older regrades of the course are deleted.
 
-    `reruns`: by sandbox, from where a run that was executed again differs.  Raises CorruptRecord.
+    `reruns`: by sandbox, the point from which a run that was executed again differs.  Raises CorruptRecord.
     """
     tables = {name: _by_sandbox(result, name) for name in ("attempts", "steps", "receipts", "differences", "unread")}
     found: dict[str, Any] = {}
@@ -98,7 +98,7 @@ def newest(course: Course) -> Regrade | None:
 
 
 def publish(made: Regrade) -> Published:
-    """Its results are the grades from now on, but of submissions on which work went on since it began."""
+    """Make its results the grades, except for submissions with work since it began."""
     changed = went_on = 0
     with transaction.atomic():
         for work in submissions_of(made.course):

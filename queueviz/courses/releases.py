@@ -29,14 +29,14 @@ def released(now: datetime) -> QuerySet[Course]:
 
 
 def release(course: Course) -> None:
-    """Now, and for good; the first time counts."""
+    """Release the scores now, and for good; the first time counts."""
     if course.released_at is None:
         course.released_at = timezone.now()
         course.save(update_fields=["released_at"])
 
 
 def withheld() -> ActionRefused:
-    """The refusal of what would show scores."""
+    """Return the refusal of a request that would show scores."""
     return ActionRefused(409, "The scores of this course are not released yet.", "Ask the teacher to release them.")
 
 

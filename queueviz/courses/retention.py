@@ -44,7 +44,7 @@ def demand_kept(due_at: datetime | None) -> None:
 
 
 def over(now: datetime | None = None) -> QuerySet[Course]:
-    """Courses that are not to be kept any longer, the oldest first."""
+    """Return courses past their retention, the oldest first."""
     since = (now or timezone.now()) - COURSE_LIFE
     active = Course.objects.filter(
         Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since) | Q(sandboxes__visited_at__gte=since)

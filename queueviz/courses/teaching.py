@@ -60,7 +60,7 @@ def change(
 
 
 def open_lobby(course: Course) -> None:
-    """Another code: the old one is worth nothing any more."""
+    """Set another code; the old one becomes invalid."""
     course.code = new_code()
     course.save(update_fields=["code"])
 
@@ -71,7 +71,7 @@ def close_lobby(course: Course) -> None:
 
 
 def remove(enrolment: Enrolment) -> None:
-    """The student gets in no more; what was done stays."""
+    """Remove the student's access; the work stays."""
     enrolment.removed_at = timezone.now()
     enrolment.save(update_fields=["removed_at"])
     grants = Grant.objects.filter(holder=enrolment.digest, revoked_at__isnull=True)
@@ -92,7 +92,7 @@ def give_time(enrolment: Enrolment, factor: float) -> None:
 
 
 def name_students(course: Course, table: str) -> int:
-    """Names from a CSV text with the columns `pseudonym` and `name`; returns how many were known.
+    """Set names from a CSV text with the columns `pseudonym` and `name`; return how many were known.
 
     Raises ActionRefused (422) for another shape, or a pseudonym that is no student's.
     """

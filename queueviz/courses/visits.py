@@ -34,7 +34,7 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
 
 
 def courses_of(visitor: Visitor) -> QuerySet[Course]:
-    """Those the visitor teaches or has a place in, the newest first."""
+    """Return the courses the visitor teaches or has a place in, the newest first."""
     mine = Q(enrolments__digest__in=digests_of(visitor), enrolments__removed_at__isnull=True)
     if visitor.is_signed_in:
         mine |= Q(teacher=visitor.user)

@@ -36,7 +36,7 @@ class Over(Exception):
 
 
 class Place(NamedTuple):
-    """A student who comes: `name`, `part` of `IN_ORDER`, and the chance that decides about pace and choices."""
+    """A played student: `name`, `part` of `IN_ORDER`, and the chance for pace and choices."""
 
     name: str
     part: str
@@ -44,7 +44,9 @@ class Place(NamedTuple):
 
 
 def cast(names: list[str], seed: str) -> list[Place]:
-    """The same seed gives the same parts, paces and mistakes; what a lab draws is the server's."""
+    """Return the students.  The same seed gives the same parts, paces and mistakes; the server draws the labs'
+    numbers.
+    """
     chance = Chance(seed)
     order = list(names)
     chance.shuffle(order)
@@ -70,8 +72,10 @@ class PlayedStudent:
         self.hands: PageHands | None = None
 
     def run(self) -> None:
-        """Whatever the server refuses is tried again: it may be busy, or starting; and so is a script that found
-        another run than it was written for, as after a teacher took over.
+        """Play the part to its end.
+
+        A refusal of the server is retried: it may be busy or starting.  So is a script that meets another run than
+        its own, as after a teacher took over.
         """
         play = {
             "is stuck": self._stuck,
@@ -108,7 +112,7 @@ class PlayedStudent:
             self._course = joined.headers["Location"].rstrip("/").rpartition("/")[2]
 
     def _begin(self, lab: Lab, pace: Pace) -> PageHands:
-        """The lab's page is open; begun before, it is gone on with."""
+        """Open the lab's page; a lab begun before is continued."""
         self._join()
         address = self._pages.post(f"/c/{self._course}/labs/{lab.slug}/").headers["Location"]
         slug = address.split("/")[2]
@@ -160,7 +164,7 @@ class PlayedStudent:
             hands.say_again()
 
     def _asking(self) -> None:
-        """Works slowly with a hand up, and asks something else a while after it was lowered."""
+        """Work slowly with a hand up, and ask another question a while after it was lowered."""
         self._join()
         self._asks_s = self._asks_s or time.monotonic()
         for lab in self._labs:
@@ -176,7 +180,7 @@ class PlayedStudent:
             self._pages.post(f"/c/{self._course}/hand/", {"do": "up", "question": next(self._questions)})
 
     def _idle(self) -> None:
-        """Predicts, and does nothing any more; the page stays open."""
+        """Predict, then do nothing more; the page stays open."""
         hands = self._begin(self._labs[0], self._pace(1, 3))
         if not _is_begun(hands):
             _predict(hands)
@@ -188,7 +192,7 @@ class PlayedStudent:
         self._stay()
 
     def _cut_off(self) -> None:
-        """Begins, and the page is gone."""
+        """Begin a lab, then close the page."""
         hands = self._begin(self._labs[0], self._pace(1, 3))
         if not _is_begun(hands):
             _predict(hands)
@@ -198,7 +202,7 @@ class PlayedStudent:
 
 
 def _is_begun(hands: PageHands) -> bool:
-    """Something was answered in it."""
+    """Return whether an answer was given in the lab."""
     return bool(hands.state["receipts"])
 
 
@@ -210,7 +214,7 @@ def _predict(hands: PageHands) -> None:
 
 
 def _mistaken(lab: Lab, hands: PageHands) -> None:
-    """The first usual mistake that ends in an answer, so that it can be said again."""
+    """Play the first usual mistake that ends in an answer, so that the answer can be repeated."""
     for wrong in lab.wrong:
         wrong.play(hands)
         found = hands.state["open"]

@@ -95,7 +95,7 @@ class EngineActor:
         self._loop.call_soon_threadsafe(self._take, end, messages)
 
     async def listen(self, engine: str, web: str) -> list[bytes]:
-        """Packed messages for that web process, perhaps none.  Raises OtherEngine."""
+        """Return packed messages for that web process, perhaps none.  Raises OtherEngine."""
         said = await (await self._end_of(engine, web)).listen()
         end_without_lease(self._lease)  # an acknowledgement is among them
         return said
@@ -133,7 +133,7 @@ class EngineActor:
             end.side.moved(slug)
 
     def _look_around(self) -> None:
-        """Web processes that are gone have no viewers."""
+        """End the viewers of web processes that are gone."""
         for web, end in list(self._ends.items()):
             if end.is_over or time.monotonic() - end.heard_s > SILENT_S:
                 del self._ends[web]
@@ -206,7 +206,7 @@ class EngineActor:
                 self._loop.call_soon_threadsafe(self._look_around)
 
     def _figures(self) -> Figures:
-        """Unknown where it does not answer in time; whether it lives is not asked here."""
+        """Return the engine's figures; unknown if it does not answer in time.  This does not check its health."""
         if not self._ready.is_set():
             return Figures()
         try:
@@ -219,7 +219,7 @@ class EngineActor:
 
 
 def running_s() -> float:
-    """Counts the time in which the machine sleeps, where the system does (Linux)."""
+    """Return the running time, with the time in which the machine sleeps if the system has it (Linux)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 

@@ -21,7 +21,10 @@ _numbers = count()
 
 
 class ActorLink:
-    """Thread-safe.  `said` gets what is no answer, `ended` is called once, when the engine is gone or out of reach."""
+    """A link to one engine.  Thread-safe.
+
+    `said` gets messages that are no answers.  `ended` is called once, when the engine is gone or out of reach.
+    """
 
     def __init__(
         self,

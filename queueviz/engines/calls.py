@@ -50,7 +50,7 @@ class Calls:
         return True
 
     def end(self) -> None:
-        """No answer comes any more."""
+        """End all calls: no answer comes any more."""
         with self._lock:
             self._over = True
             left, self._waiting = list(self._waiting.values()), {}

@@ -27,7 +27,10 @@ Heard = Callable[[wire.Message], None]  # on the process's reading thread
 
 
 class Child:
-    """Thread-safe.  `said` gets what is no answer, `ended` is called once, when the process is gone."""
+    """An engine process.  Thread-safe.
+
+    `said` gets messages that are no answers.  `ended` is called once, when the process is gone.
+    """
 
     def __init__(self, begin: wire.Begin, said: Heard, ended: Callable[["Child"], None], keep: tuple[int, ...]) -> None:
         """`keep`: descriptors it inherits."""

@@ -36,7 +36,7 @@ class LeaseRows:
         del connections[ALIAS]  # of this thread: it may be of another database
 
     def close(self) -> None:
-        """This thread's connection; the next question opens one again."""
+        """Close this thread's connection; the next query opens one again."""
         connections[ALIAS].close()
 
     def enlist(self, engine: str, name: str, host: str) -> None:
@@ -143,7 +143,7 @@ class LeaseRows:
 
 
 def _engines(which: Q) -> "QuerySet[Any]":
-    """Locked, with the time by the database's clock as `now`."""
+    """Return the engines, locked, with the time of the database's clock as `now`."""
     return EngineLease.objects.using(ALIAS).select_for_update().filter(which).annotate(now=Now()).order_by("engine")
 
 
@@ -163,7 +163,7 @@ def _lost(engine: str) -> LeaseLost:
 
 
 def _with_short_waits(given: dict[str, Any]) -> dict[str, Any]:
-    """Settings of the same database."""
+    """Return the settings of the same database with short waits."""
     options = dict(given.get("OPTIONS", {}))
     if given["ENGINE"].endswith("sqlite3"):
         options["timeout"] = WAIT_S

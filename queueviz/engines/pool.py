@@ -33,7 +33,7 @@ STOP_WITHIN_S = 6.0
 
 
 def with_ports_of(config: HostConfig, index: int, number: int) -> HostConfig:
-    """Ports for new sandboxes that no other engine gives out."""
+    """Return the configuration with ports for new sandboxes that no other engine uses."""
     width = (config.last_port - config.first_port) // number
     first = config.first_port + index * width
     return replace(config, first_port=first, last_port=first + width)
@@ -60,7 +60,7 @@ class Pool:
         self.listeners: list[Listener] = []
 
     def start(self) -> "Pool":
-        """Raises what keeps an engine from starting."""
+        """Start the engines.  Raises the error that keeps one from starting."""
         root = self._home / "sandboxes"
         root.mkdir(parents=True, exist_ok=True)
         forget_sums(root)
@@ -92,7 +92,7 @@ class Pool:
         return list(range(self._number))
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """Each sandbox is with an engine from the start on; a new one is given to one here."""
+        """Ensure that an engine has the sandbox: each has one from the start; a new one gets one here."""
         if new:
             self._place(slug)
         future: Future[None] = Future()
@@ -100,7 +100,7 @@ class Pool:
         return future
 
     def place_of(self, slug: str) -> int:
-        """The engine that serves it, or would say that it is unknown."""
+        """Return the engine that serves it, or that would report it as unknown."""
         if is_attached(slug):
             return crc32(slug.encode()) % self._number
         return self._places.get(slug, 0)
@@ -112,7 +112,7 @@ class Pool:
                 self._places[slug] = min(range(self._number), key=has.count)
 
     def displace(self, slug: str) -> None:
-        """It is no more."""
+        """Forget the place of a deleted sandbox."""
         with self._changing:
             self._places.pop(slug, None)
 

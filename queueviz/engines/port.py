@@ -45,26 +45,26 @@ TO_ONE = frozenset(
 
 
 class AnyPool(Protocol):
-    """Several engines, on this machine or on more.  Thread-safe."""
+    """The interface of several engines, on this machine or on more.  Thread-safe."""
 
     listeners: list[Listener]
 
     @property
     def size(self) -> int: ...
     def engines(self) -> list[Place]:
-        """Those that can be asked."""
+        """Return the engines that can be called."""
 
     def place_of(self, slug: str) -> Place:
-        """The engine that serves it, or would say that it is unknown."""
+        """Return the engine that serves it, or that would report it as unknown."""
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """See that an engine has it.  Raises EngineBusy where none may have it yet.
+        """Ensure that an engine has it.  Raises EngineBusy if none may have it yet.
 
-        `new`: it is to be made; `again`: what is known of it may be wrong, or its engine still copies its files.
+        `new`: it is to be made; `again`: its known place may be wrong, or its engine still copies its files.
         """
 
     def displace(self, slug: str) -> None:
-        """It is no more, or is elsewhere."""
+        """Forget the place of a sandbox that is deleted, or is elsewhere."""
 
     def ask(self, engine: Place, kind: str, *given: Any) -> "Future[Any]": ...
     def say(self, engine: Place, *message: Any) -> None: ...
@@ -152,7 +152,7 @@ class PoolPort:
         return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *given, **named))
 
     def _to_one(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
-        """Once more where the engine no longer has it."""
+        """Call the engine of the sandbox; once more if that engine no longer has it."""
 
         def go(*, again: bool) -> "Future[Any]":
             return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *given, **named))

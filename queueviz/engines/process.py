@@ -44,7 +44,7 @@ class Conversation:
 
 
 def main(descriptor: int) -> None:
-    """Ends with 0 when it was stopped and everything is written."""
+    """Run the engine.  The process ends with 0 when it was stopped and everything is written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end = socket.socket(fileno=descriptor)
     begin: wire.Begin = next(wire.messages(end))

@@ -56,7 +56,7 @@ def see_that_there_are(number: int) -> None:
 
 
 def stop(name: str) -> None:
-    """Close what it has, cleanly if it can be, and end it for good.  Raises LookupError: there is none."""
+    """Close the engine's sandboxes, cleanly if possible, and end it for good.  Raises LookupError: there is none."""
     import ray
     from ray.exceptions import RayError
 

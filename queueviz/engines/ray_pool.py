@@ -39,7 +39,9 @@ NOT_LINKED = "The engine is not reached. Try again in a moment."
 
 
 class RayPool:
-    """Has what `Pool` has for its port and for viewers.  Thread-safe.  Engines are known by their ids."""
+    """A pool with the interface of `Pool` for its port and for viewers.  Thread-safe.  Engines are identified by
+    their ids.
+    """
 
     def __init__(self, address: str, home: Path, number: int) -> None:
         """`number`: engines the cluster is to have at least.  Raises Locked, OSError."""
@@ -89,7 +91,7 @@ class RayPool:
         return len(self._listed)
 
     def engines(self) -> list[str]:
-        """Those that can be reached."""
+        """Return the engines that are connected."""
         return sorted(engine for engine, link in list(self._links.items()) if link.is_up)
 
     def place_of(self, slug: str) -> str:
@@ -112,7 +114,7 @@ class RayPool:
         return whole
 
     def displace(self, slug: str) -> None:
-        """It is no more, or is elsewhere."""
+        """Forget the place of a sandbox that is deleted, or is elsewhere."""
         with self._changing:
             self._places.pop(slug, None)
             self._confirmed.pop(slug, None)

@@ -57,7 +57,7 @@ class Side:
         return round(self._hub.late_s() * 1_000)
 
     def moved(self, slug: str) -> None:
-        """Another engine has the sandbox: who watches it connects again, and is led there."""
+        """Close the sockets of a sandbox that another engine has now: their clients connect again, to that one."""
         for number in [number for number, slugs in self._joined.items() if slug in slugs]:
             self._begin(self._close(number, ENGINE_ENDED))
 
@@ -122,7 +122,7 @@ class Side:
         self._begin(self._join(call, number, name, after))
 
     async def _join(self, call: int, number: int, name: str, after: int | None) -> None:
-        """A refusal goes to the viewer; the answer says only that it was carried out."""
+        """Open a channel for a viewer.  A refusal goes to the viewer; the answer only confirms the call."""
         try:
             if (viewer := self._viewers.get(number)) is not None:
                 await self._hub.join(viewer, name, after)

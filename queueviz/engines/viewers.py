@@ -41,7 +41,7 @@ NOT_ENTERED = Entered(0, [])
 
 
 class Viewers:
-    """Has the methods of `Hub` that a socket calls.  All on one loop, but for `hear`."""
+    """The viewers, with the methods of `Hub` that a socket calls.  All on one loop, but for `hear`."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Viewers:
     # --- what the engines say ----------------------------------------------------------------------------------------
 
     def hear(self, engine: Place, message: wire.Message | None) -> None:
-        """Called on the thread that reads from the engine."""
+        """Take a message, on the thread that reads from the engine."""
         try:
             self._loop.call_soon_threadsafe(self._take, engine, message)
         except RuntimeError:  # the loop is closed, and its sockets with it
@@ -200,7 +200,7 @@ class Viewers:
         return [next(found) if number in there else Sight.NOTHING for number, _ in asked]
 
     def _engine_of(self, name: str) -> Place:
-        """One that has the channel's sandbox, or says that there is none."""
+        """Return the engine that has the channel's sandbox, or that reports that there is none."""
         return self._pool.place_of(slug_of(name) or "")
 
     def _do(self, viewer: Viewer, does: str, *given: Any, at: Place = None, **named: Any) -> None:

@@ -30,7 +30,7 @@ class Begin(NamedTuple):
 
 
 def pack(message: Message) -> bytes:
-    """Raises what pickling raises, before anything is sent."""
+    """Return the packed message.  Raises the errors of pickling before anything is sent."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
 
@@ -59,7 +59,9 @@ def messages(end: socket.socket) -> Iterator[Any]:
 
 
 def _exactly(end: socket.socket, size: int) -> bytearray:
-    """Empty at the end.  Nothing beyond it is read: the loop of an engine reads on where this stops."""
+    """Return exactly `size` bytes; empty at the end of the stream.  Reads nothing beyond: an engine's loop reads on
+    from there.
+    """
     taken = bytearray()
     while len(taken) < size:
         piece = end.recv(size - len(taken))

@@ -39,7 +39,7 @@ MOST_CHARS = 240  # of one sentence
 
 
 class LedgerBroken(ValueError):
-    """A row that is incomplete, unknown, or there twice; the message says which and where."""
+    """A row that is incomplete, unknown or duplicate; the message names it and its file."""
 
 
 class Claim(NamedTuple):
@@ -63,7 +63,7 @@ class Claim(NamedTuple):
 
     @property
     def section(self) -> str:
-        """0 to 4, or D."""
+        """The section: 0 to 4, or D."""
         return self.row[0]
 
     @property
@@ -111,7 +111,7 @@ def ledger() -> Ledger:
 
 
 def load(directory: Path) -> Ledger:
-    """Read every file of rows, and refuse what a reader could stumble over."""
+    """Read every file of rows, and refuse incomplete, unknown or duplicate ones."""
     found: dict[str, Claim] = {}
     for path in sorted(directory.glob("*.toml")):
         for claim in read(path):

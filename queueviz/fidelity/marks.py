@@ -34,7 +34,7 @@ def scan(directory: Path, root: Path) -> list[Mark]:
 
 
 def by_row(marks: Iterable[Mark]) -> dict[str, list[str]]:
-    """Row → tests, each once."""
+    """Return tests by row, each once."""
     found: dict[str, list[str]] = {}
     for row, test in marks:
         if test not in found.setdefault(row, []):
@@ -81,7 +81,7 @@ class _Source:
         return self._rows(given)
 
     def _rows(self, expressions: Iterable[ast.expr]) -> list[str]:
-        """Rows of the marks in decorators, lists of marks, and parameters."""
+        """Return rows of the marks in decorators, lists of marks, and parameters."""
         rows: list[str] = []
         for expression in expressions:
             if isinstance(expression, ast.Name) and expression.id in self.constants:

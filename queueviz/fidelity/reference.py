@@ -46,7 +46,7 @@ def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words that markdown and HTML leave as they are: `%RETRY%<group>` is no tag, `w * 4` no emphasis."""
+    """Return words that markdown and HTML leave as they are: `%RETRY%<group>` is no tag, `w * 4` no emphasis."""
     return cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 

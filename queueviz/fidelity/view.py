@@ -74,7 +74,7 @@ class Shown:
 def shown(
     rows: Ledger, language: str, *, slug: str | None, search: str = "", section: str = "", differing: bool = False
 ) -> Shown:
-    """The rows a reader asked for: every word of `search` occurs in a row, in their language or in English."""
+    """Return the rows of a search: a row has every word of `search`, in the reader's language or in English."""
     words = search[:LONGEST_SEARCH].casefold().split()
     found = []
     for name, title in SECTIONS:

@@ -22,7 +22,7 @@ def branch(
     without: Iterable[int] = (),
     instead: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> ownership.Created:
-    """Begin to make one of what the visitor sees.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
+    """Begin to make a branch of the visible run.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
     visit = policy.visit_at(visitor, slug, "see")
     parent = policy.ours(visit)
     demand_answers_given(visit)

@@ -9,7 +9,7 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def answer(request: HttpRequest, path: Path, content_type: str) -> HttpResponse:
-    """200, 206 of one range, 304 or 416.  Several ranges are answered by the whole file."""
+    """Return 200, 206 of one range, 304 or 416.  Several ranges are answered by the whole file."""
     status = path.stat()
     tag, total = f'"{status.st_mtime_ns:x}-{status.st_size:x}"', status.st_size
     if request.headers.get("If-None-Match") == tag:

@@ -60,7 +60,7 @@ def cards(visitor: Visitor) -> list[dict[str, Any]]:
 
 
 def said(incident: Incident) -> dict[str, Any]:
-    """Its texts in the reader's language, and the lab that explains it."""
+    """Return its texts in the reader's language, and the lab that explains it."""
     lab = LABS[incident.lab]
     return {
         "slug": incident.slug,

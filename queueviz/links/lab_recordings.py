@@ -40,7 +40,7 @@ def find(lab: Lab) -> LabRecording | None:
 
 
 def make(lab: Lab) -> Play:
-    """The play that makes it, perhaps begun before.  Raises ActionRefused: 503 too many plays, 409 it was not made."""
+    """Return the play that makes it, perhaps begun before.  Raises ActionRefused: 503 too many plays, 409 it failed."""
     with _lock:
         making = _makings.get(lab.slug)
         if making is None or making.state == "done":  # what it made is gone

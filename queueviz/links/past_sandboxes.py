@@ -45,7 +45,7 @@ _places = threading.Semaphore(LIMITS.moments_at_once)
 
 
 def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
-    """Begun where it is not known; `admit` raises where this visitor may have no more made.
+    """Return the execution of the event, begun if there is none.  `admit` raises if the visitor may have no more made.
 
     Raises ActionRefused: 503 too many wait.
     """

@@ -25,7 +25,7 @@ LIMITS = HostLimits()
 
 
 class Made(NamedTuple):
-    """Path and fragment of the link, and the range as a test in Python."""
+    """A recipe link: its path and fragment, and the range as a test in Python."""
 
     address: str
     test: str
@@ -67,6 +67,6 @@ def read(visitor: Visitor, text: str) -> RunOrder:
 
 
 def open_it(visitor: Visitor, order: RunOrder) -> ownership.Created:
-    """A sandbox of the visitor's own; its making has begun.  Raises as `owners.branch`."""
+    """Begin to make a sandbox of the visitor's own.  Raises as `owners.branch`."""
     incident = with_seed(order.seed)
     return ownership.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

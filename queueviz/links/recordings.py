@@ -101,7 +101,7 @@ class Recordings:
             return making
 
     def forget(self, slug: str) -> None:
-        """Its sandbox is gone."""
+        """Delete the recordings of a deleted sandbox."""
         self._drop([path for path in list(self._made) if path.parent.name == slug])
         shutil.rmtree(self._home / FOLDER / slug, ignore_errors=True)
 

@@ -142,7 +142,7 @@ def begin(play: Play) -> Play:
 
 
 def _make_room(holder: Holder, others: list[Play]) -> None:
-    """The oldest of the guests gives way to who may act."""
+    """Make room for another play: the oldest play of a guest is cancelled for a visitor who may act."""
     guests = [other for other in others if other.holder.is_guest]
     if holder.is_guest and len(guests) >= MOST_EACH:
         raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")

@@ -108,9 +108,9 @@ def directory() -> Path:
 
 
 def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: int) -> str:
-    """A new link to a range; returns its secret, which is kept nowhere.
+    """Make a new link to a range and return its secret, which is not stored.
 
-    Raises ActionRefused: 422 what it shows, 429 too many.
+    Raises ActionRefused: 422 an invalid range, 429 too many.
     """
     _check(sandbox, shown)
     return _make(visitor, sandbox, RANGE, shown.row(), label, days)
@@ -193,7 +193,7 @@ def note_use(share: Share) -> None:
 
 
 def note_failed(share: Share) -> None:
-    """Its recording could not be made."""
+    """Record that its recording could not be made."""
     Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
 
 

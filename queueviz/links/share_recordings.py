@@ -47,7 +47,7 @@ def begin(share: Share) -> None:
 
 
 def state(share: Share) -> str:
-    """`ready`, `making` or `failed`.  What its server left unfinished is begun again."""
+    """Return `ready`, `making` or `failed`.  A recording that its server did not finish is begun again."""
     if share.is_ready:
         return "ready"
     if share.has_failed:

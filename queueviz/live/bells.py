@@ -63,7 +63,7 @@ class Bells:
             self._bells[slug][0].listen_again()
 
     def drop(self, slug: str) -> None:
-        """Does not wait for the engine, which takes calls in their order."""
+        """Drop the bell without waiting for the engine, which takes calls in their order."""
         bell, subscribed = self._bells.pop(slug)
         subscribed.cancel()
         self._port.unsubscribe(slug, bell)

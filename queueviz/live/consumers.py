@@ -156,10 +156,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await viewer.send(frames.end(ch[:1_000], "failed"))
 
     async def _wake(self, ch: str) -> None:
-        """A visit, as opening a page is: after a restart of the server an open page finds its sandbox asleep.
+        """Wake the sandbox as a visit does: after a restart of the server an open page has a sleeping sandbox.
 
-        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.
-        Where waking is refused the channel says so: it ends with `asleep` or `failed`.
+        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.  If waking is
+        refused, the channel ends with `asleep` or `failed`.
         """
         slug = slug_of(ch)
         if slug is None or slug in self._woken:

@@ -37,11 +37,11 @@ class Source(Protocol):
     """The content of one channel."""
 
     async def read(self) -> Mapping[str, Any] | None:
-        """Its content now; None: there is no such course any more."""
+        """Return its content now.  None: there is no such course any more."""
 
 
 class Kind(NamedTuple):
-    """`verb`: the right that its viewers need, and how often each is asked for it anew."""
+    """A kind of channel.  `verb`: the right that its viewers need; `rights_every_s`: how often it is checked again."""
 
     verb: str
     every_s: float
@@ -77,7 +77,7 @@ class CourseChannels:
         self._now = asyncio.get_running_loop().time
 
     async def join(self, viewer: Viewer, name: str) -> None:
-        """Show the channel to who may see it, or send why not."""
+        """Open the channel for a viewer with the right, or send the reason for a refusal."""
         slug = course_of(name)
         if slug is None or not await self._may(viewer, name, slug):
             return await viewer.send(frames.end(name[:1_000], "unknown"))

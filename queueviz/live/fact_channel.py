@@ -13,7 +13,7 @@ NOT_SHOWN = frozenset({"Keyframe"})  # only replays read it, and it is large
 
 
 class FactChannel:
-    """Facts of one sandbox.  Rows are encoded once for all viewers that have read equally far."""
+    """The facts of one sandbox.  Rows are encoded once for all viewers at the same position."""
 
     def __init__(self, name: str, slug: str, figures: Figures) -> None:
         self.name, self.slug = name, slug

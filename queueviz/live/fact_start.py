@@ -22,7 +22,10 @@ class Ask(Protocol):
 
 
 class FactStart(NamedTuple):
-    """Facts are sent after `after`; `rows` are those before it, None where not asked for; `is_cut`: not all."""
+    """The start of a viewer of facts.  Facts are sent after `after`.
+
+    `rows`: those before it, None if not requested; `is_cut`: not all of them.
+    """
 
     after: int
     rows: list[dict[str, Any]] | None = None
@@ -30,7 +33,7 @@ class FactStart(NamedTuple):
 
 
 async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | None) -> FactStart:
-    """History first, but at most one frame of it: a client that was away for longer gets facts without steps."""
+    """Return history first, at most one frame of it: a client that was away for longer gets facts without steps."""
     end = await ask(port.newest_seq(slug)) or 0
     if after is None or after >= end:
         return FactStart(end)

@@ -58,7 +58,7 @@ class LiveGrid:
         return frame(self._known.course, self._grid.rows(students, await self._tiles(students)))
 
     def _renew(self, students: list[Student]) -> None:
-        """The teacher's page is there: what was frozen or broken stays so."""
+        """Renew the holds while the teacher's page is open: sandboxes stay frozen or broken."""
         for one in students:
             if one.slug is not None:
                 self._port.renew_hold(one.slug, LEASE_S).add_done_callback(_note_failure)

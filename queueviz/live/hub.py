@@ -46,7 +46,7 @@ StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[Sight]]]  # of visit
 
 
 class Hub:
-    """Channels, their viewers and the one task that reads for them."""
+    """The live channels, their viewers and the one task that reads for them."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Hub:
         return None
 
     async def reach(self, slug: str) -> None:
-        """Its engine is this one."""
+        """Return at once: the sandbox's engine is this one."""
 
     def leave(self, viewer: Viewer, name: str) -> None:
         viewer.watches.pop(name, None)
@@ -177,7 +177,7 @@ class Hub:
         self._news.set()
 
     async def recheck(self, slug: str) -> None:
-        """Rights to `slug` changed: who lost them sees it end."""
+        """Check rights to `slug` again; its channels end for viewers who lost them."""
         for viewer in list(self._places.get(slug, ())):
             if not viewer.look(slug, await viewer.may_see(slug)):
                 await self._send_away(viewer, slug)
@@ -310,7 +310,7 @@ class Hub:
             facts.dirty = True  # there is more
 
     def _withholds(self, slug: str) -> bool:
-        """Frames are the same for all viewers of a channel: what one of them is not shown, none is."""
+        """Return whether scores are withheld: all viewers get the same frames, so one without the right suffices."""
         return any(slug in viewer.scoreless for viewer in self._places.get(slug, ()))
 
     def _shown(self, channel: Channel, reading: Reading) -> Reading:

@@ -37,7 +37,9 @@ class Notices:
     """One connection that listens and one that sends, on a thread and a loop of their own."""
 
     def __init__(self, url: str, heard: Callable[[str], None], *, limits: HostLimits | None = None) -> None:
-        """`heard` gets the slug that another process sent, on our thread.  Raises ValueError: `url` is no Redis."""
+        """Set `heard`, which gets slugs from other processes on this object's thread.  Raises ValueError: `url` is
+        no Redis.
+        """
         self._redis = Redis.from_url(
             url, socket_connect_timeout=CONNECT_S, socket_timeout=CONNECT_S, retry=Retry(NoBackoff(), 0)
         )
@@ -162,7 +164,7 @@ class Notices:
             log.exception("a notice about %s could not be passed on", slug)
 
     def _slug_in(self, data: bytes) -> str | None:
-        """Empty where we sent it ourselves, None where it is no notice."""
+        """Return the slug.  Empty: this process sent it; None: it is no notice."""
         if len(data) > self._limits.notice_bytes:
             return None
         try:
@@ -185,7 +187,7 @@ class Notices:
         self._lost = False
 
     def _say_lost(self, why: BaseException) -> None:
-        """Once, however long it lasts."""
+        """Log the lost connection once, however long it lasts."""
         if not self._lost:
             log.warning(
                 "no notices: Redis at %s is not reached (%s); rights are read from the database every second "
@@ -197,6 +199,6 @@ class Notices:
 
 
 def _place(url: str) -> str:
-    """Host and port, or the path of a socket; never the password."""
+    """Return host and port, or the path of a socket; never the password."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or 6379}" if parts.hostname else parts.path

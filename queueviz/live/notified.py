@@ -14,7 +14,7 @@ _notices: Notices | None = None
 
 
 def start(heard: Callable[[str], None]) -> None:
-    """`heard` gets the slugs of other web processes.  Nothing without the variable.
+    """Start notices; `heard` gets the slugs of other web processes.  Does nothing without the variable.
 
     Raises ValueError with a sentence: it names no Redis, or the extra `scale` is not installed.
     """

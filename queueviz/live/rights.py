@@ -45,7 +45,7 @@ def _decoded(data: str) -> dict[str, Any]:
 
 
 def _users(keys: set[str]) -> dict[str, Any]:
-    """Accounts that may sign in, by what a session calls them."""
+    """Return accounts that may sign in, by their key in sessions."""
     model = get_user_model()
     found = model.objects.filter(pk__in=keys, is_active=True) if keys else ()
     return {model._meta.pk.value_to_string(user): user for user in found}

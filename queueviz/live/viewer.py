@@ -81,7 +81,7 @@ class Viewer:
         return len(self.watches) + len(self.fact_cursors)
 
     def look(self, slug: str, sight: Sight) -> bool:
-        """Keep what it sees of `slug`; whether that is anything."""
+        """Keep the sight of `slug`; return whether it shows anything."""
         if sight == Sight.ALL:
             self.scoreless.discard(slug)
         else:

@@ -19,7 +19,10 @@ LAB = "lab"  # the custom parameter that we gave at deep linking
 
 
 class Claims(NamedTuple):
-    """`user`: the platform's id; empty: it does not say.  `line_item`: where this learner's score may be sent."""
+    """The claims of a launch.  `user`: the platform's id; empty: not reported.
+
+    `line_item`: the address for this learner's score.
+    """
 
     user: str
     deployment: str

@@ -18,7 +18,7 @@ KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands
 
 
 def signing() -> tuple[str, str]:
-    """Private and public key as PEM.  Raises ActionRefused (503) where the file that is named cannot be used."""
+    """Return private and public key as PEM.  Raises ActionRefused (503) if the configured file cannot be used."""
     return _all()[0]
 
 

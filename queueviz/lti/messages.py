@@ -43,7 +43,7 @@ class Verified(NamedTuple):
 
 
 class _Cookie(CookieService):
-    """`begun`: what this browser has; at a login, the state is what `set_cookie` is given."""
+    """A cookie of the login.  `begun`: this browser's launch; at a login, `set_cookie` sets the state."""
 
     def __init__(self, begun: cookies.Begun | None = None) -> None:
         self._begun, self.state = begun, ""

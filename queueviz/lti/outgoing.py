@@ -122,7 +122,7 @@ def _is_public(text: str) -> bool:
 
 
 class _Pinned(HTTPConnection):
-    """Connects to the address that was looked at: a name may have another one a moment later."""
+    """A connection to the checked address: a name may have another address a moment later."""
 
     def _new_conn(self) -> socket.socket:
         named, self._dns_host = self._dns_host, public_address(self._dns_host)

@@ -15,7 +15,9 @@ TOKEN_S = 60.0  # a token is used for so long, whatever the platform says
 
 
 class Registered(ToolConfAbstract[Any]):
-    """Every platform has a client of ours by its number: an issuer alone may be many."""
+    """The registered platforms.  Every platform has its own client here, by its number: one issuer may be many
+    platforms.
+    """
 
     def check_iss_has_one_client(self, iss: str) -> bool:
         return False

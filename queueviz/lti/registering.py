@@ -35,7 +35,7 @@ ISSUED_FOR = {"canvas.instructure.com": (".instructure.com", ".canvaslms.com")}
 
 
 class Ours(NamedTuple):
-    """Addresses of this server."""
+    """The addresses of this server."""
 
     login: str
     launch: str
@@ -68,9 +68,10 @@ def invitation(secret: str) -> LtiInvitation:
 
 
 def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
-    """Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it did not answer as one.
+    """Register the platform.  Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it
+    failed.
 
-    Why exactly is not said: what another server answers to us is not for the visitor who named it.
+    Errors of the remote server are hidden: the visitor who named it must not read its answers.
     """
     asked = invitation(secret)
     mine = _open().filter(pk=asked.pk, tries=asked.tries)
@@ -105,7 +106,7 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
 
 
 def hosts(text: str) -> list[str]:
-    """Hosts in small letters, one a line.  Raises ActionRefused (422), which names the first that is none."""
+    """Return hosts in lower case, one a line.  Raises ActionRefused (422), which names the first invalid one."""
     found = [host.lower() for host in listed(text)]
     for host in found:
         if not outgoing.is_host(host):
@@ -120,7 +121,7 @@ def hosts(text: str) -> list[str]:
 
 
 def listed(text: str) -> list[str]:
-    """Ids or hosts, one a line.  Raises ActionRefused (422)."""
+    """Return ids or hosts, one a line.  Raises ActionRefused (422)."""
     found = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
     if len(found) > MOST_IDS or any(len(one) > ID_CHARS or not one.isprintable() for one in found):
         raise ActionRefused(422, "At most {most} lines, each with one id or host.", "Shorten the list.", most=MOST_IDS)

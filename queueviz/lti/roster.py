@@ -18,7 +18,7 @@ MOST_MEMBERS = 1000
 
 
 class Named(NamedTuple):
-    """`elsewhere`: members who have not come here yet; nothing of them is kept."""
+    """The result of a fetch.  `elsewhere`: members without a place here; nothing of them is kept."""
 
     named: int
     elsewhere: int

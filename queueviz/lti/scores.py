@@ -64,7 +64,7 @@ def subscribe(seat: LtiSeat, lab: str, line_item: str) -> None:
 
 
 def differing() -> QuerySet[LtiScore, Any]:
-    """Rows with `score` and `finished` of their Submission that the line item does not have."""
+    """Return rows with `score` and `finished` of their Submission that the line item does not have."""
     work = Submission.objects.filter(enrolment=OuterRef("seat__enrolment"), lab=OuterRef("lab"))
     rows = LtiScore.objects.annotate(
         score=Subquery(work.values("score")[:1], output_field=PositiveSmallIntegerField()),
@@ -93,7 +93,7 @@ def due(now: datetime) -> QuerySet[LtiScore, Any]:
 
 
 def turn(now: Callable[[], datetime] = timezone.now) -> int:
-    """Send what is due; returns how many arrived.  A platform that cannot be reached is asked once a turn."""
+    """Send what is due; return how many arrived.  A platform that cannot be reached is asked once a turn."""
     arrived, lost = 0, set[int]()
     connectors: dict[int, Connector] = {}
     for row in due(now())[:SENT_PER_TURN]:
@@ -112,7 +112,9 @@ def turn(now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _take(row: LtiScore, now: datetime) -> bool:
-    """No other process sends it meanwhile; where this one ends, it is due again after the lease."""
+    """Return whether this process got the lease of the row.  If the process ends, the row is due again after the
+    lease.
+    """
     return bool(LtiScore.objects.filter(pk=row.pk, due_at=row.due_at).update(due_at=now + LEASE))
 
 

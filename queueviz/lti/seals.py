@@ -9,7 +9,7 @@ from django.conf import settings
 
 
 def keyed(purpose: str, *parts: object) -> str:
-    """HMAC-SHA256 in hex.  With the length of each part, so that no two lists give the same text."""
+    """Return HMAC-SHA256 in hex, with the length of each part, so that no two lists give the same text."""
     text = "".join(f"{len(str(part))}:{part}" for part in (purpose, *parts))
     return hmac.new(_key("digest"), text.encode(), hashlib.sha256).hexdigest()
 

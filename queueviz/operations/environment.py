@@ -68,7 +68,7 @@ def make(path: Path, name: str = "QUEUEVIZ_HOME") -> None:
 
 
 def database(name: str, default: str) -> dict[str, Any]:
-    """Django's settings for a database URL; the process ends with a sentence where it is none."""
+    """Return Django's settings for a database URL; an invalid one ends the process with a sentence."""
     try:
         return dict(dj_database_url.parse(text(name, default)))
     except (ValueError, KeyError):  # the URL may hold a password: it is not shown

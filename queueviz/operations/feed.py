@@ -31,7 +31,7 @@ def batches(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[list[FeedRow]]:
-    """Lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
+    """Yield lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
     due_s = now()
     batch: list[FeedRow] = []
     size = 0
@@ -51,7 +51,7 @@ def batches(
 
 
 class SandboxSink:
-    """Sends batches to a running sandbox and waits until each has arrived, so that the order of the table holds."""
+    """A sink that sends batches to a running sandbox.  It waits for each to arrive, so the order of the table holds."""
 
     def __init__(
         self,
@@ -72,7 +72,9 @@ class SandboxSink:
         self._wait()
 
     def _wait(self) -> None:
-        """Other producers may count too, so a wrong guess ends with the patience and does no harm."""
+        """Wait until the batch is stored.  Other producers may count too: a wrong count ends with the patience and
+        does no harm.
+        """
         last, until_s = -1, self._now() + ARRIVES_WITHIN_S
         while self._now() < until_s:
             stored = stored_in(self._sandbox.snapshot(), self._topic)

@@ -46,7 +46,9 @@ class RemotePages:
         self._http.close()
 
     def _token(self) -> dict[str, str]:
-        """Signing in changes it; a browser that has seen no form yet looks at one."""
+        """Return the CSRF header.  Signing in changes the token; without a cookie a page with a form is fetched
+        first.
+        """
         if settings.CSRF_COOKIE_NAME not in self.cookies:
             self.get(WITH_A_FORM)
         return {"X-CSRFToken": self.cookies[settings.CSRF_COOKIE_NAME]}

@@ -17,7 +17,7 @@ LATER = frozenset({429, 502, 503, 504})
 
 
 class RemoteRefused(Exception):
-    """The server says no; the message is one sentence for the person at the terminal."""
+    """A refusal of the server; the message is one sentence for the person at the terminal."""
 
 
 class RemoteSandbox:
@@ -52,7 +52,7 @@ class RemoteSandbox:
         self._call("POST", "/sleep", {})
 
     def branch(self, at: int) -> dict[str, Any]:
-        """`slug`, `url` and `token` of the branch, whose making has begun."""
+        """Begin to make a branch; return its `slug`, `url` and `token`."""
         made: dict[str, Any] = self._call("POST", "/branch", {"at": at})
         return made
 
@@ -64,7 +64,7 @@ class RemoteSandbox:
         self._http.close()
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The answer, however often it must be asked for; an action that may have been done is not done twice."""
+        """Return the answer after retries; an action that may have been carried out is not repeated."""
         until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
         while True:
             try:

@@ -65,7 +65,7 @@ class Load(NamedTuple):
 
     @property
     def states(self) -> dict[str, int]:
-        """Sandboxes by state."""
+        """The number of sandboxes by state."""
         found = [row["state"] for row in self.status["sandboxes"].values()]
         return {state: found.count(state) for state in sorted(set(found))}
 

@@ -15,7 +15,7 @@ COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n", re.DOTALL | re.MULTI
 
 
 def without_comments(source: str) -> str:
-    """Comments that have lines of their own are for readers of the source: a tenth of what a first view weighs."""
+    """Return the source without comments on lines of their own: they are a tenth of the bytes of a first view."""
     return COMMENT.sub("", source)
 
 
@@ -31,9 +31,7 @@ class Uncommented:
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Static files with a hash in their names.  Rewrites `import … from "./strip.js"` too: no bundler, no import
-    map.
-    """
+    """Static files with a hash in their names.  Rewrites `import … from "./strip.js"` too: no import map is needed."""
 
     support_js_module_import_aggregation = True
     max_post_process_passes = 12  # one for each link of the longest chain of imports
@@ -51,7 +49,9 @@ def is_ours(name: str) -> bool:
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise with whole answers: its files are small, and Django cannot stream a plain file under ASGI."""
+    """WhiteNoise middleware with whole answers: its files are small, and Django cannot stream a plain file under
+    ASGI.
+    """
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:

@@ -90,7 +90,7 @@ def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) ->
 
 
 def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
-    """Group and topic → kind of break → how many."""
+    """Return breaks by group and topic, then by kind (`queue` or `key`)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -27,7 +27,7 @@ WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.si
 
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
-    """The action, and what may be done in its place; POST plays both runs."""
+    """Show the action and the ones that may replace it; POST plays both runs."""
     who = visitor.of_request(request)
     visit = policy.visit_at(who, slug, "see")
     sandbox = policy.ours(visit)

@@ -49,7 +49,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """The student's work on this lab: begun, or gone on with."""
+    """Begin or continue the student's work on this lab."""
     who = visitor.of_request(request)
     visit = visit_course(who, slug, "see")
     if visit.enrolment is None:
@@ -116,7 +116,7 @@ def hand(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def roster(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: the table of pseudonyms and names; POST: names from such a table."""
+    """GET: return the table of pseudonyms and names.  POST: set names from such a table."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     if request.method == "GET":
         answer = HttpResponse(content_type="text/csv; charset=utf-8")

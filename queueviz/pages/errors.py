@@ -33,7 +33,7 @@ SENTENCES = {
 def sentence(
     request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None, details: Any = None
 ) -> HttpResponse:
-    """One refusal, as JSON, partial or page, whichever the visitor asked for."""
+    """Return a refusal as JSON, partial or page, by the kind of request."""
     if (mask := hidden_names.of_request(request)) is not None:
         error, hint = mask.text(error), mask.text(hint)
     if request.path.startswith("/api/"):

@@ -17,7 +17,9 @@ ROWS = "queueviz/partials/ledger.html"
 
 @require_GET
 def fidelity(request: HttpRequest) -> HttpResponse:
-    """All rows, or those asked for; htmx gets the rows alone.  Links lead to the reader's sandbox, or the host's."""
+    """Show all rows, or those of a search; htmx gets the rows alone.  Links lead to the reader's sandbox, or the
+    host's.
+    """
     own = policy.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
     differing = request.GET.get("differing") == "on"

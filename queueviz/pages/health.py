@@ -16,8 +16,9 @@ NOT_SAID = ("sandboxes", "full")  # addresses are not public; a sentence says th
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """200 when engine and database answer, `busy` or `full` with the reason when late or without room; else 503 and
-    which does not answer.
+    """Return 200 if engine and database answer, with `busy` or `full` and the reason if late or without room.
+
+    Otherwise return 503 with the one that does not answer.
     """
     said: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
     try:

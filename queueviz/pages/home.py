@@ -43,7 +43,7 @@ def landing(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def standing(request: HttpRequest) -> HttpResponse:
-    """Sandboxes and clusters once more, with what is known of them by now."""
+    """Show the sandboxes and clusters again, with their current state."""
     who = visitor.of_request(request)
     context = {**places.of_visitor(who, attach=True), "may_attach": policy.may_attach(who)}
     return render(request, "queueviz/partials/places.html", context)
@@ -91,7 +91,7 @@ def claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Light, dark or as the system has it; kept in a cookie, so the first paint is right."""
+    """Set the theme: light, dark or as the system; kept in a cookie, so the first paint is right."""
     chosen = request.POST.get("theme", "")
     answer = go(request, back_of(request))
     if chosen in THEMES:

@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
-    """No account and no name: a code, and a pseudonym for who wants one."""
+    """Join a course with a code, without an account or a name; a pseudonym is optional."""
     who, given = visitor.of_request(request), request.POST if request.method == "POST" else request.GET
     context: dict[str, Any] = {"code": given.get("code", "")[:12], "pseudonym": given.get("pseudonym", "")[:40]}
     status = 200

@@ -24,7 +24,7 @@ Said = dict[str, Any]  # what the settings page shows once, for example a fresh 
 
 
 class Operation(NamedTuple):
-    """The verb it needs, how it is done, and the page that shows what came of it."""
+    """An operation: the verb it needs, its function, and the page that shows its result."""
 
     verb: str
     do: Callable[[HttpRequest, Visitor, Sandbox], Said]

@@ -41,7 +41,7 @@ BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has 
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Packs, and every lab: how far the visitor's own sandboxes are with it, as their journals say."""
+    """Show packs and every lab, with the progress of the visitor's own sandboxes from their journals."""
     found, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
     labs = [
@@ -76,7 +76,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
-    """A sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
+    """Make a sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
     return _begin(request, visitor.of_request(request), _known(lab), exam=False)
 
 
@@ -128,7 +128,7 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
 
 
 def _taken(pack: Pack, seed: str, found: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
-    """The labs of an exam, and how far each is; None: it has not begun."""
+    """Return the labs of an exam, with the progress of each; None: it has not begun."""
     return [
         (lab, next((mine for mine in found.get(lab.slug, ()) if mine["exam"]), None)) for lab in exam_of(pack, seed)
     ]
@@ -148,7 +148,9 @@ def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
 
 @require_GET
 def example(request: HttpRequest, lab: str) -> HttpResponse:
-    """The lab as it happens to another student, but for its last step: made when it is first asked for."""
+    """Show the lab as played for another student, without its last step.  The recording is made at the first
+    request.
+    """
     chosen = _known(lab)
     found = lab_recordings.find(chosen)
     if found is None:

@@ -72,7 +72,7 @@ def framed(answer: HttpResponse, platform: LtiPlatform | None, to: Iterable[str]
 @from_elsewhere
 @require_http_methods(["GET", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """An LMS says that it is about to launch.  In a frame a new window comes first: sandboxes are shown in none."""
+    """Begin a launch for an LMS.  In a frame a new window comes first: sandboxes are not shown in frames."""
     given = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
     if any(len(value) > HINT_CHARS for value in given.values()):
         raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", "Open the link in your LMS again.")
@@ -90,7 +90,7 @@ def login(request: HttpRequest) -> HttpResponse:
 @from_elsewhere
 @require_POST
 def launch(request: HttpRequest) -> HttpResponse:
-    """The LMS says who comes, signed."""
+    """Receive the signed launch of an LMS."""
     verified = messages.verify(request)
     found = launches.receive(verified)
     name = "lti-choose" if found.kind == LtiLaunch.Kind.DEEP_LINK else "lti-enter"
@@ -100,7 +100,7 @@ def launch(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def jwks(request: HttpRequest) -> HttpResponse:
-    """Our public keys."""
+    """Return the server's public keys."""
     return JsonResponse(keys.published())
 
 
@@ -135,7 +135,8 @@ def enter(request: HttpRequest, state: str) -> HttpResponse:
 @never_cache
 @require_GET
 def choose(request: HttpRequest, state: str) -> HttpResponse:
-    """Deep linking, in the frame of the LMS: an instructor chooses labs (`lab`, more than once), and takes them back.
+    """Show labs for deep linking, in the LMS's frame: an instructor chooses some (`lab`, more than once) and returns
+    them.
 
     Nothing changes here, so it is a GET: in a frame of another site there is no cookie against forged forms.
     """

@@ -24,7 +24,7 @@ ROSTERS = Rate(1 / 30, 5, what="rosters asked for")
 @never_cache
 @require_http_methods(["GET", "POST"])
 def link(request: HttpRequest, state: str) -> HttpResponse:
-    """An instructor's launch, and a teacher who is signed in here: only both together link the two courses."""
+    """Link two courses: it needs both an instructor's launch and a teacher signed in here."""
     found, who = launches.of_browser(request, state), visitor.of_request(request)
     if not who.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -88,7 +88,10 @@ def platforms(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def register(request: HttpRequest, secret: str) -> HttpResponse:
-    """An LMS opens this in a frame of its page for external tools.  Without its parameters the page only says so."""
+    """Register an LMS, which opens this in a frame of its page for external tools.
+
+    Without its parameters the page only explains that.
+    """
     registering.invitation(secret)
     configuration = request.GET.get("openid_configuration", "")
     if not configuration:
@@ -118,5 +121,5 @@ def _ours(request: HttpRequest) -> registering.Ours:
 
 
 def _whole(text: str) -> int:
-    """0: none has this number."""
+    """Return the number. 0: none has this number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

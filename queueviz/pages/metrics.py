@@ -94,7 +94,9 @@ def _of_server(now: Load) -> Iterator[Sample]:
 
 
 def _of_clusters(now: Load) -> list[Sample]:
-    """Each by its last snapshot.  Attached ones are polled from here on, as if a page were open."""
+    """Return samples of each by its last snapshot.  Attached clusters are polled from now on, as if a page were
+    open.
+    """
     port = engine.port()
     found: list[Sample] = []
     opened = [slug for slug, row in now.status["sandboxes"].items() if row["state"] == "live" and row["listening"]]

@@ -43,7 +43,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list, asked for every second while something is on."""
+    """Show the list of runs; the page polls it every second while a run is active."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     context = {"root": root_of(slug), "can": visit.can, **_list(policy.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)

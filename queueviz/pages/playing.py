@@ -27,14 +27,14 @@ def holder_of(who: Visitor, visit: policy.Visit) -> Holder:
 
 
 def cancel(play: Play, who: Visitor, visit: policy.Visit) -> None:
-    """Raises Forbidden for who neither began it nor may act in its sandbox."""
+    """Cancel a play.  Raises Forbidden for a visitor who neither began it nor may act in its sandbox."""
     if play.holder.name != policy.counted_as(who) and not visit.may("act"):
         raise policy.forbidden(who, visit)
     play.cancel()
 
 
 def polled(request: HttpRequest, play: Play, context: dict[str, Any]) -> HttpResponse:
-    """The answer to htmx: how far it is, or that the page is to be asked for again."""
+    """Return the answer to htmx: the progress, or a reload of the page."""
     if not play.is_over:
         return render(request, POLLED, context)
     return go_again()

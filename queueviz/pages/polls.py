@@ -32,7 +32,9 @@ BUTTONS: dict[str, Any] = {
 
 @require_GET
 def poll(request: HttpRequest, slug: str) -> HttpResponse:
-    """The newest question; to the teacher also the form for another one, perhaps begun `from` a step of a lab."""
+    """Show the newest question; to the teacher also the form for another one, perhaps prefilled `from` a step of a
+    lab.
+    """
     return _page(request, visit_course(visitor.of_request(request), slug, "see"))
 
 

@@ -5,7 +5,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def go(request: HttpRequest, url: str) -> HttpResponse:
-    """Htmx follows a header, a plain form a redirect."""
+    """Redirect to an address: by a header for htmx, by a redirect for a plain form."""
     if getattr(request, "htmx", False):
         answer = HttpResponse(status=204)
         answer["HX-Redirect"] = url
@@ -14,7 +14,7 @@ def go(request: HttpRequest, url: str) -> HttpResponse:
 
 
 def go_again() -> HttpResponse:
-    """Htmx loads its whole page again."""
+    """Make htmx reload its whole page."""
     answer = HttpResponse(status=204)
     answer["HX-Refresh"] = "true"
     return answer

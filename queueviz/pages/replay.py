@@ -23,7 +23,10 @@ CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is onl
 
 
 def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
-    """`shell`: what every page of the sandbox shows, as it is now; `where`: what the path says beside the tab."""
+    """Show the view at an event.
+
+    `shell`: the context of every page of the sandbox, as it is now; `where`: the path's values beside the tab.
+    """
     at, slug = _event(request, shell), shell["sandbox"].slug
     past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
     if board.name == FOLLOWS:

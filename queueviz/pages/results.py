@@ -78,7 +78,7 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def publish(request: HttpRequest, slug: str) -> HttpResponse:
-    """`regrade`: its number, so that what is published is what was read."""
+    """Publish a regrade.  `regrade`: its number, so that exactly the regrade on the page is published."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
     made = regrading.newest(course)
     if made is None or str(made.pk) != request.POST.get("regrade", ""):
@@ -98,7 +98,7 @@ def file(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_GET
 def of_student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Gradescope's `results.json` of one student."""
+    """Return Gradescope's `results.json` of one student."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
     found = grade_formats.gradescope(course, _student(course, number))
     return _download(json.dumps(found, ensure_ascii=False, indent=2), JSON, "results.json")
@@ -106,7 +106,7 @@ def of_student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_GET
 def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpResponse:
-    """Exercism's `results.json` of one student's lab."""
+    """Return Exercism's `results.json` of one student's lab."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
     found = next((one for one in _student(course, number).labs if one.lab.slug == lab), None)
     if found is None:

@@ -30,9 +30,9 @@ ANSWER = "queueviz/partials/ask_{}.html"
 
 @require_GET
 def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> HttpResponse:
-    """One board: its first paint holds the newest snapshot, the socket only goes on from there.
+    """Show one board: its first paint has the newest snapshot, and the socket continues from there.
 
-    `where` is what the path says beside the tab; a board reads it as it reads the query.
+    `where` has the path's values beside the tab; a board reads them as the query.
     """
     who = visitor.of_request(request)
     visit = policy.visit_at(who, slug, "see")
@@ -54,7 +54,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """A panel, or the table twin of a page; asked for every two seconds while it is open."""
+    """Show a panel, or the table twin of a page; the page polls it every two seconds while it is open."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     found = _shown(PARTS.get(name) or BOARDS.get(name), visit)
     template = PARTS[name].template if name in PARTS else getattr(found, "twin", None)
@@ -149,14 +149,14 @@ def _troubles(row: SandboxRow) -> str:
 
 
 def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Part:
-    """A page or part, if there is one and it can be drawn of what is visited."""
+    """Return the page or part, if it exists and can be drawn for this visit."""
     if page is None or (visit.is_attached and not page.attached):
         raise Http404
     return page
 
 
 def _wake(slug: str) -> None:
-    """A sandbox that cannot be opened is shown all the same: its page says why, and its settings can delete it."""
+    """Wake the sandbox.  One that cannot be opened is shown with the reason, and its settings can delete it."""
     try:
         engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:

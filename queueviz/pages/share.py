@@ -87,14 +87,14 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def links(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list alone, asked for again while a recording is being made."""
+    """Show the list alone; the page polls it while a recording is being made."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
 
 
 @require_GET
 def lab(request: HttpRequest, slug: str) -> HttpResponse:
-    """A Python file to be saved: what was done up to event `at`, or up to now, as a lab to be filled in."""
+    """Return a Python file: the run up to event `at`, or up to now, as a lab to be filled in."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     at = whole(request.GET.get("at", "")) if request.GET.get("at") else share_links.newest(slug)
     if at is None:
@@ -176,7 +176,7 @@ def recording(request: HttpRequest, secret: str) -> HttpResponse:
 
 @require_GET
 def oembed(request: HttpRequest) -> HttpResponse:
-    """oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
+    """Return oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"error": "Only the format json is there."}, status=501)
     secret = _secret_of(request, request.GET.get("url", ""))
@@ -199,7 +199,7 @@ def oembed(request: HttpRequest) -> HttpResponse:
 
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
-    """Rows of the list (the link, whether it is good, how far its recording is), and whether one is being made."""
+    """Return rows of the list (link, validity, state of its recording), and whether one is being made."""
     rows = [
         {
             "link": link,

@@ -45,7 +45,7 @@ def own_export(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The teacher's, also of a student who was removed.  POST with `confirm=delete`."""
+    """Show the teacher the data of a student, also of a removed one.  POST with `confirm=delete` deletes it."""
     who = visitor.of_request(request)
     visit = visit_course(who, slug, "grade")
     enrolment = _of_course(visit, number)

@@ -136,5 +136,5 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
 
 
 def _hashed(visitor: Visitor) -> str:
-    """Enough to count with; a session's key or an address cannot be read from it."""
+    """Return a keyed hash to count with; a session's key or an address cannot be read from it."""
     return counting_key(policy.counted_as(visitor))

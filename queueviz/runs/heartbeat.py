@@ -24,7 +24,7 @@ class Heartbeat:
         self._beaten_s = 0.0
 
     def take(self) -> bool:
-        """False: another worker of this data home lives."""
+        """Take the heartbeat.  False: another worker of this data home lives."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = self._path.open("a+")
         try:

@@ -18,7 +18,7 @@ SEALED = "files"  # beside its result
 
 
 class Sources(NamedTuple):
-    """Stores by `<slug>/<broker>` and journals by slug, as a job is given them."""
+    """The sources of a job: stores by `<slug>/<broker>` and journals by slug."""
 
     stores: dict[str, str]
     journals: dict[str, str]

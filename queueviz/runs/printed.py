@@ -15,7 +15,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"  # Spark's directory of rows without a value
 
 
 def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
-    """The first rows; the last line says how many there are and where.  Other files than Parquet are only counted."""
+    """Yield the first rows; the last line has their number and the path.  Files other than Parquet are only counted."""
     rows = list(islice(_rows(out / table.path), most)) if most else []
     if rows:
         yield from _aligned(rows)

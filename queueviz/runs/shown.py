@@ -36,7 +36,7 @@ def sentence(run: PipelineRun) -> str:
 
 
 def result_row(result: Result) -> dict[str, Any] | None:
-    """Its manifest; None before the first good run."""
+    """Return its manifest; None before the first good run."""
     made = result.manifest
     if made is None:
         return None

@@ -48,7 +48,7 @@ class Result:
         return self._again(lambda dataset: list(dataset.schema.names), table, [])
 
     def batches(self, table: str, columns: Sequence[str], where: Any = None) -> list[pa.RecordBatch]:
-        """Every row that fits, column by column, for arithmetic; `where` is an expression of pyarrow."""
+        """Return all matching rows, column by column, for arithmetic; `where` is an expression of pyarrow."""
         return self._again(
             lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where, batch_size=BATCH_ROWS)),
             table,

@@ -57,7 +57,7 @@ class Said(NamedTuple):
 
 
 class Current:
-    """The run at work.  `outcome`: what its row is to say, until that is written."""
+    """The active run.  `outcome`: the values for its row, until they are written."""
 
     __slots__ = ("began_s", "cancelled_s", "is_heard", "order", "outcome", "pk", "values", "why")
 
@@ -91,7 +91,9 @@ class Worker:
         self._is_used = False  # the child has carried something out
 
     def begin(self) -> bool:
-        """False: another worker lives.  What one before left at work is over."""
+        """Take the heartbeat.  False: another worker lives.  Runs that an earlier worker left active are closed as
+        failed.
+        """
         if not self.heartbeat.take():
             return False
         _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, sentences.WORKER_ENDED)
@@ -240,7 +242,7 @@ class Worker:
         self._said.put(Said(child, None))
 
     def _died(self) -> None:
-        """Ended by itself: its run fails, and the next one gets a new process."""
+        """Handle a child that ended by itself: a run it had not begun is queued again, any other fails."""
         child, current = self._child, self._current
         self._let_go()
         if current is None or child is None:
@@ -288,7 +290,7 @@ class Worker:
             self._settle(self._current)
 
     def _settle(self, current: Current) -> None:
-        """Write down what came of it.  Where the database does not answer now, the next turn does."""
+        """Write the outcome into the row.  If the database fails now, the next turn retries."""
         if not _close(_row(current), **current.outcome or {}) and not _exists(current):
             for made in (current.order.out, *current.order.sealed.values()):  # its sandbox was deleted while it ran
                 shutil.rmtree(made, ignore_errors=True)
@@ -310,7 +312,7 @@ def _row(current: Current) -> Any:
 
 
 def _exit_code(child: Child) -> int:
-    """Its last line may be here before its end is."""
+    """Return the exit code, after a short wait: the child's last line may arrive before its end."""
     ends_s = time.monotonic() + LOOK_EVERY_S
     while child.exit_code is None and time.monotonic() < ends_s:
         time.sleep(0.01)

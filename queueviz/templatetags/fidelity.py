@@ -19,9 +19,9 @@ register = template.Library()
 
 @register.inclusion_tag("queueviz/partials/differs.html", takes_context=True)
 def differs(context: Context, *differences: str) -> dict[str, Any]:
-    """A small sign that opens: one sentence for each difference, and its row.  An unknown one is our mistake.
+    """Show a small sign with one sentence and row for each difference.  An unknown difference is a template error.
 
-    Nothing on the pages of a real cluster: who operates one has not come for the articles.
+    It shows nothing on the pages of a real cluster: its operators do not come for the articles.
     """
     if not differences or not all(name.startswith("D") and name in ledger() for name in differences):
         raise template.TemplateSyntaxError(f"there is no difference {' '.join(differences) or 'without a name'}")

@@ -42,7 +42,7 @@ def tabs(attached: object = False) -> tuple[Any, ...]:
 
 @register.simple_tag
 def speeds() -> tuple[tuple[float, str], ...]:
-    """Rates of the sandbox clock on the transport bar."""
+    """Return the rates of the sandbox clock on the transport bar."""
     return ((0.25, "¼×"), (1, "1×"), (4, "4×"), (20, "20×"))
 
 
@@ -107,7 +107,7 @@ def reset_plan(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag
 def walk(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The stations of an index walk, with what the drawing needs beside the answer."""
+    """Return the stations of an index walk, with the values the drawing needs beside the answer."""
     files = []
     for file in answer.get("files", ()):
         chain = list(file.get("chain") or ())

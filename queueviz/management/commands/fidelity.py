@@ -69,7 +69,7 @@ def _working_directory(tests: Path, root: Path) -> Path:
 
 
 def _lines(listed: Iterable[Mapping[str, Any]]) -> str:
-    """Row and claim, then each test once with how often it ended how."""
+    """Return row and claim, then each test once with the counts of its outcomes."""
     lines = []
     for entry in listed:
         lines.append(f"{entry['row']:<5} {entry['claim']}")

@@ -136,7 +136,7 @@ class Command(BaseCommand):
     def _regrade(
         self, course: Course, began_at: datetime, slugs: list[str], given: dict[str, Any], ended: dict[str, Any]
     ) -> None:
-        """Differences to the grades; they are published where that is asked for."""
+        """Compute the differences to the grades, and publish them if the command has the option."""
         directories = [directory_of(slug) for slug in slugs] if given["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
         try:
@@ -202,7 +202,7 @@ class Command(BaseCommand):
         return ended
 
     def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
-        """Ctrl-C ends a run that follows, and it is done then; any other it cuts off."""
+        """Follow the run.  Ctrl-C ends a run that follows, which is then done; it cuts off any other."""
         try:
             return self._follow(child, quiet=quiet)
         except KeyboardInterrupt:
@@ -240,7 +240,7 @@ def course_of(given: dict[str, Any]) -> Course | None:
 
 
 def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    """Stores and journals by name, and what the whole is called.  Raises CommandError."""
+    """Return stores and journals by name, and the name of the whole.  Raises CommandError."""
     if given["store"] is not None:
         root = given["store"].resolve()
         return {root.name: str(root)}, {}, root.name

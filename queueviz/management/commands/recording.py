@@ -136,7 +136,7 @@ def _say_nothing(done: float) -> None:
 
 
 def _step_back() -> Callable[[float], None]:
-    """Others go first, and the time is limited; returns what says the progress, each percent a line."""
+    """Lower the priority and limit the time; return a function that prints the progress, one line a percent."""
     os.nice(NICENESS)
     signal.alarm(ceil(HostLimits().recording_s))
     said = -1.0

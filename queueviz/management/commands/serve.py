@@ -116,7 +116,7 @@ def end_beside_stuck_requests() -> None:
 
 
 def prepare(engines: int) -> None:
-    """Engines, database and static files, or a sentence that says what to do.  One server per data home."""
+    """Prepare engines, database and static files, or exit with a sentence.  One server per data home."""
     from queueviz import engine
 
     engine.use_processes(engines)
@@ -205,7 +205,7 @@ def migrate_if_needed() -> None:
 
 
 def collect_static_if_needed() -> None:
-    """Hashing and copying the files takes a second or two; nothing changed means nothing to do."""
+    """Collect static files if they changed: hashing and copying takes 1 or 2 s."""
     root = Path(settings.STATIC_ROOT)
     mark = root / ".collected"
     wanted = static_fingerprint()
