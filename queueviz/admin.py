@@ -29,8 +29,9 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Cluster)
 class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The admin of attached clusters.  Changes reach the engine; visitors who lost a right are disconnected from the
-    pages.
+    """The admin of attached clusters.
+
+    Changes reach the engine; visitors who lost a right are disconnected from the pages.
     """
 
     list_display = ("name", "title", "name_servers", "audience", "tls")

@@ -1,6 +1,4 @@
-"""Habits of every request: what cannot be read is refused first, a session lives on while it is used, and where engine
-or database say no there is a sentence.
-"""
+"""Middleware of every request: it refuses unreadable ones, extends sessions, and turns errors into sentences."""
 
 import time
 from collections.abc import Callable

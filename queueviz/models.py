@@ -1,5 +1,6 @@
-"""Database rows of sandboxes, rights, clusters, runs and engine leases.  Messages, queues and offsets are the
-engine's (catalogue 8).
+"""Database rows of sandboxes, rights, clusters, runs and engine leases.
+
+Messages, queues and offsets are the engine's (catalogue 8).
 """
 
 import secrets
@@ -283,8 +284,9 @@ class EngineLease(models.Model):
 
 
 class SandboxPlace(models.Model):
-    """The engine that has a sandbox.  Each change of engine makes a new row: its number, never used again, is the
-    fence.
+    """The engine that has a sandbox.
+
+    Each change of engine makes a new row: its number, never used again, is the fence.
     """
 
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True)

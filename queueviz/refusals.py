@@ -1,4 +1,4 @@
-"""A refusal in the reader's language: text and values travel apart until here."""
+"""Refusals in the reader's language: text and values are separate until here."""
 
 import errno
 import logging

@@ -1,4 +1,4 @@
-"""Addresses: two words and six letters that people can read aloud, and where the pages of each are."""
+"""Addresses: two words and six letters that people can read aloud, and the page addresses of each."""
 
 import re
 import secrets

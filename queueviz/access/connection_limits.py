@@ -94,8 +94,9 @@ class Connection(ProtocolWrapper):
 
 
 def unread(transport: Any) -> int:
-    """Return the bytes not yet sent to the client.  `twisted.internet.abstract.FileDescriptor` keeps them in two
-    parts.
+    """Return the bytes not yet sent to the client.
+
+    `twisted.internet.abstract.FileDescriptor` keeps them in two parts.
     """
     return int(len(transport.dataBuffer) - transport.offset + transport._tempDataLen)
 

@@ -1,4 +1,4 @@
-"""Limits that are counted in the database: who counts writes down what it counted before another counts."""
+"""Limits counted in the database: each transaction records its count before another one counts."""
 
 import zlib
 from collections.abc import Iterator

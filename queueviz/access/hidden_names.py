@@ -1,9 +1,8 @@
-"""Behind a live link a sandbox has another name: its own is an address that goes on when the link has ended.
+"""Names of a sandbox behind a live link: its own name is an address that still works after the link has ended.
 
-What carries that name is named here, field by field: addresses (made by `slugs`, which asks who reads), the sandbox's
-own row, channels, refusals.  The addresses of other sandboxes (of which it is a branch, whose seed it has) are left out
-of them, and of who acted there is the role alone.  What people stored stays as it is: bodies, keys, properties, names
-of topics and groups, whatever they look like.
+This module lists the parts that carry that name: addresses (made by `slugs`, by reader), the sandbox's own row,
+channels, refusals.  The addresses of other sandboxes (its parent, the source of its seed) are left out.  An actor in
+it is shown as a role alone.  Stored content stays as it is: bodies, keys, properties, names of topics and groups.
 """
 
 import re

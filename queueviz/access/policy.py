@@ -179,8 +179,9 @@ def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
 
 
 def has_expired(sandbox: Sandbox) -> bool:
-    """Return whether the sandbox has expired.  It is kept a week more for its owner: the owner's next visit extends
-    it.
+    """Return whether the sandbox has expired.
+
+    It is kept a week more for its owner: the owner's next visit extends it.
     """
     return sandbox.expires_at is not None and sandbox.expires_at < timezone.now()
 

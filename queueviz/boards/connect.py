@@ -1,4 +1,4 @@
-"""Connect: where a real client finds the sandbox, how far each connection got, and who was refused (`connect/…`)."""
+"""Connect: the address for real clients, the state of each connection, and refused clients (`connect/…`)."""
 
 from __future__ import annotations
 
@@ -61,8 +61,9 @@ def _newest_first(rows: Mapping[str, T]) -> list[tuple[str, T]]:
 
 
 def _as_it_slept(place: Place) -> ListenerRow:
-    """Return the listener row of a sleeping sandbox.  The address is derived with one broker and one name server
-    only.
+    """Return the listener row of a sleeping sandbox.
+
+    The address is derived with one broker and one name server only.
     """
     brokers, servers = place.snapshot.get("brokers", ()), place.snapshot.get("name_servers", ())
     both = [brokers[0]["address"]] if len(brokers) == len(servers) == 1 else []

@@ -1,6 +1,6 @@
-"""Words about queues whose master is down: who reads them, and of when their lag is.
+"""Words about queues whose master is down: their reader, and the time of their lag.
 
-Twin of static/queueviz/js/down.js.  Who reads those of a silent broker of a real cluster is unknown: no words.
+Twin of static/queueviz/js/down.js.  The reader of a silent broker's queues in a real cluster is unknown: no words.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ class KnownAt(TypedDict):
 
 
 def mark_of(row: MasterState) -> DownMark | None:
-    """Return the mark of a queue whose master is down.  None while the master runs, or if the queue's reader is
-    unknown.
+    """Return the mark of a queue whose master is down.
+
+    None while the master runs, or if the queue's reader is unknown.
     """
     down = row.get("down")
     return down if down and down.get("reads") else None

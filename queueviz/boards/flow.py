@@ -1,5 +1,7 @@
-"""Words about a group's lag and flow: how much of it waits in the retry topic, and what is handed out beside what is
-consumed.  Twin of static/queueviz/js/flow.js."""
+"""Words about a group's lag and flow: the share in the retry topic, and messages delivered beside those consumed.
+
+Twin of static/queueviz/js/flow.js.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Locks: who owns which queue of an orderly group, how long still, and why a member waits (channel `locks/…`)."""
+"""Locks: the owner of each queue of an orderly group, the time left, and the reason a member waits (channel
+`locks/…`).
+"""
 
 from __future__ import annotations
 

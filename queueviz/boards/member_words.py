@@ -1,4 +1,4 @@
-"""Words about members of one group that do not subscribe alike: on what they differ, and what each asks for.
+"""Words about members of one group with different subscriptions: their differences, and each member's subscription.
 
 Twin of static/queueviz/js/member_words.js.
 """

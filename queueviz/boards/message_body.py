@@ -33,8 +33,9 @@ def body_of(shown: bytes, *, whole: bool) -> Body:
 
 
 def _indented(text: str) -> str | None:
-    """Change only the blanks between tokens: 9007199254740993 and 1.10 keep their digits.  None: the text is not
-    JSON.
+    """Change only the blanks between tokens: 9007199254740993 and 1.10 keep their digits.
+
+    None: the text is not JSON.
     """
     try:
         json.loads(text)

@@ -1,4 +1,4 @@
-"""Words of the Messages pages: what became of a message, and why there is none."""
+"""Words of the Messages pages: the fate of a message, and the reason there is none."""
 
 from __future__ import annotations
 

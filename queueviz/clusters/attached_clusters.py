@@ -1,7 +1,6 @@
 """Attached clusters reported to the engine: at a visit, and after an administrator changed or removed one.
 
-Each visit is reported to the engine, so that it asks first where no page was open for a while, and notices what another
-process changed.
+A visit makes the engine poll a cluster that had no open page for a while, and apply changes of another process.
 """
 
 from __future__ import annotations

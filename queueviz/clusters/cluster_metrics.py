@@ -1,6 +1,6 @@
-"""Figures of one cluster by the names Apache's `rocketmq-exporter` gives them, so that its dashboards find them.
+"""Figures of one cluster by the names of Apache's `rocketmq-exporter`, so that its dashboards find them.
 
-What is not known has no sample.  `docs/metrics.md` lists every name of the exporter, those that are missing here too.
+An unknown value has no sample.  `docs/metrics.md` lists every name of the exporter, those that are missing here too.
 """
 
 from collections import defaultdict

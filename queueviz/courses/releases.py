@@ -1,7 +1,7 @@
-"""The release of scores to students: the one rule that pages, the API, live channels, jobs and files ask.
+"""The release of scores to students: the one rule of pages, the API, live channels, jobs and files.
 
-Before the release, the score of a lab is withheld from all who may not grade.  A step's solution, and whether a
-prediction was right, is shown at once: labs teach by it.
+Before the release, the score of a lab is withheld from all visitors without the right to grade.  A step's solution,
+and the result of a prediction, are shown at once: labs teach by them.
 """
 
 from datetime import datetime

@@ -22,8 +22,9 @@ FRAME_BYTES = 16 * 1024 * 1024
 
 
 class PageSocket:
-    """A socket that is open from `open` to `close`, over restarts of the server.  `cookies`: read anew at each
-    connection.
+    """A socket that is open from `open` to `close`, over restarts of the server.
+
+    `cookies`: read anew at each connection.
     """
 
     def __init__(self, url: str, cookies: Callable[[], Mapping[str, str]]) -> None:

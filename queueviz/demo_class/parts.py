@@ -44,8 +44,9 @@ class Place(NamedTuple):
 
 
 def cast(names: list[str], seed: str) -> list[Place]:
-    """Return the students.  The same seed gives the same parts, paces and mistakes; the server draws the labs'
-    numbers.
+    """Return the students.
+
+    The same seed gives the same parts, paces and mistakes; the server draws the labs' numbers.
     """
     chance = Chance(seed)
     order = list(names)

@@ -1,7 +1,7 @@
-"""An engine on a Ray cluster: a named actor, which Ray places, and starts again where its process or machine is gone.
+"""An engine on a Ray cluster: a named actor, which Ray places, and starts again if its process or machine is gone.
 
-What it serves it holds under a lease (`hosting.lease`), so Ray may be wrong about who is gone.  Each web process has
-one end here; messages are those of the socket pair (`wire`), and travel in calls of the actor's methods.  As every Ray
+It serves sandboxes under a lease (`hosting.lease`), so Ray may be wrong about a lost actor.  Each web process has
+one end here.  Messages are those of the socket pair (`wire`), sent in calls of the actor's methods.  As every Ray
 cluster does, this one unpickles what its members send: it belongs on a network of its own.
 """
 

@@ -1,4 +1,4 @@
-"""Futures that end with others: their values, their errors, their cancellation by who no longer waits."""
+"""Futures that end with others: their values, their errors, their cancellation by callers that no longer wait."""
 
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -1,7 +1,7 @@
-"""The engines of a Ray cluster as one web process sees them: which there are, and which has which sandbox.
+"""The engines of a Ray cluster in one web process: the list of them, and the engine of each sandbox.
 
-The database says both (`hosting.lease`); it is read every second, and an engine that is asked for a sandbox which it
-does not have says who has it.  Ray places engines, starts them again and carries what is said.
+The database has both (`hosting.lease`), and is read every second.  An engine without the requested sandbox reports
+its engine.  Ray places engines, starts them again and carries messages.
 """
 
 import logging
@@ -39,8 +39,9 @@ NOT_LINKED = "The engine is not reached. Try again in a moment."
 
 
 class RayPool:
-    """A pool with the interface of `Pool` for its port and for viewers.  Thread-safe.  Engines are identified by
-    their ids.
+    """A pool with the interface of `Pool` for its port and for viewers.
+
+    Thread-safe.  Engines are identified by their ids.
     """
 
     def __init__(self, address: str, home: Path, number: int) -> None:

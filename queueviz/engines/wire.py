@@ -59,8 +59,9 @@ def messages(end: socket.socket) -> Iterator[Any]:
 
 
 def _exactly(end: socket.socket, size: int) -> bytearray:
-    """Return exactly `size` bytes; empty at the end of the stream.  Reads nothing beyond: an engine's loop reads on
-    from there.
+    """Return exactly `size` bytes; empty at the end of the stream.
+
+    Reads nothing beyond: an engine's loop reads on from there.
     """
     taken = bytearray()
     while len(taken) < size:

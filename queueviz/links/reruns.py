@@ -1,7 +1,8 @@
 """Runs played again in processes beside the server: comparisons and claims.  One after the other, at low priority.
 
 A play prints {"progress"} lines and ends with {"result"} or {"refused"}.  Plays are kept in memory: the newest only.
-No visitor has more than a part of the places, and all who may only watch together have no more than one visitor.
+No visitor has more than a part of the places.  All visitors that may only watch have together as many as one
+visitor.
 """
 
 import atexit

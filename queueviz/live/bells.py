@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 class SlugBell:
-    """A bell rung on the engine's thread at every event.  It crosses to the hub's loop at most once until it is
-    reset.
+    """A bell rung on the engine's thread at every event.
+
+    It crosses to the hub's loop at most once until it is reset.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""The socket: who may open it, what it may say.  It checks rights and hands the viewer to the hub."""
+"""The socket: its authorization and its messages.  It checks rights and hands the viewer to the hub."""
 
 import asyncio
 import logging

@@ -1,6 +1,6 @@
-"""Channels of courses: read by this process itself, once for all who watch, in the pace of their kind.
+"""Channels of courses: read by this process itself, once for all viewers, in the pace of their kind.
 
-What they show is in the database and, of a grid's tiles, in several engines: none of it is one sandbox's.
+Their content is in the database and, for a grid's tiles, in several engines: it belongs to no single sandbox.
 """
 
 import asyncio

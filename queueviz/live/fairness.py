@@ -1,6 +1,4 @@
-"""The order of reading boards when the engine lacks time for all: many boards of one sandbox do not starve
-another's.
-"""
+"""The order of reading boards under load: many boards of one sandbox do not starve another's."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

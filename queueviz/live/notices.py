@@ -1,8 +1,8 @@
-"""Notices from one web process to all others, through Redis: so far one, that rights to a sandbox or cluster changed.
+"""Notices from one web process to all others, through Redis: only that rights to a sandbox or cluster changed.
 
-Nothing depends on them.  Every hub asks the database once a second who of its viewers may still see; a notice only lets
-it ask at once, and can give or take no right itself.  So a notice that cannot be sent is dropped, nothing is kept in
-Redis, and a Redis that is away costs a request nothing.
+Nothing depends on them.  Every hub checks the rights of its viewers in the database once a second.  A notice only
+makes it check at once, and can give or take no right itself.  So a notice that cannot be sent is dropped, nothing is
+kept in Redis, and a Redis that is down costs a request nothing.
 """
 
 import asyncio
@@ -37,8 +37,9 @@ class Notices:
     """One connection that listens and one that sends, on a thread and a loop of their own."""
 
     def __init__(self, url: str, heard: Callable[[str], None], *, limits: HostLimits | None = None) -> None:
-        """Set `heard`, which gets slugs from other processes on this object's thread.  Raises ValueError: `url` is
-        no Redis.
+        """Set `heard`, which gets slugs from other processes on this object's thread.
+
+        Raises ValueError: `url` is no Redis.
         """
         self._redis = Redis.from_url(
             url, socket_connect_timeout=CONNECT_S, socket_timeout=CONNECT_S, retry=Retry(NoBackoff(), 0)

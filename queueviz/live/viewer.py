@@ -1,4 +1,4 @@
-"""One socket as the hub sees it: what it watches, what it has painted, whether it keeps up."""
+"""One socket in the hub: its channels, its painted frames, and whether it keeps up."""
 
 import logging
 import math

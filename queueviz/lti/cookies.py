@@ -1,7 +1,7 @@
-"""The one cookie of a launch: which browser began it, and with which nonce.
+"""The one cookie of a launch: the browser that began it, and its nonce.
 
-It is read where an LMS shows us in a frame and after a form the LMS sends, so it is of the kind that survives both; it
-is partitioned, so it joins no two sites; it is signed, ends after fifteen minutes, and goes to /lti/ alone.
+It is read where an LMS shows us in a frame and after a form the LMS sends, so it is of the kind that survives both;
+it is partitioned, so it joins no two sites; it is signed, ends after fifteen minutes, and goes to /lti/ alone.
 """
 
 from http.cookies import Morsel

@@ -1,8 +1,8 @@
-"""Requests to platforms: to the hosts of the one that is meant, encrypted, to public addresses, short, and no further.
+"""Requests to platforms: only to the platform's own hosts, encrypted, to public addresses, short, and no further.
 
-Addresses come from registrations and launches, so they are other people's.  What guards the servers around this one:
-https alone, the host is one of the platform's, its addresses are looked up once, all of them must be public and one of
-them is connected to, no redirect is followed, no proxy or password file of this machine is used.
+Addresses come from registrations and launches, so they are other people's.  These rules guard the servers around
+this one.  Only https; the host is one of the platform's.  Its addresses are looked up once, all must be public, and
+one of them is connected to.  No redirect is followed; no proxy or password file of this machine is used.
 """
 
 import ipaddress

@@ -15,8 +15,9 @@ TOKEN_S = 60.0  # a token is used for so long, whatever the platform says
 
 
 class Registered(ToolConfAbstract[Any]):
-    """The registered platforms.  Every platform has its own client here, by its number: one issuer may be many
-    platforms.
+    """The registered platforms.
+
+    Every platform has its own client here, by its number: one issuer may be many platforms.
     """
 
     def check_iss_has_one_client(self, iss: str) -> bool:

@@ -68,8 +68,9 @@ def invitation(secret: str) -> LtiInvitation:
 
 
 def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
-    """Register the platform.  Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it
-    failed.
+    """Register the platform.
+
+    Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it failed.
 
     Errors of the remote server are hidden: the visitor who named it must not read its answers.
     """

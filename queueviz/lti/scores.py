@@ -112,8 +112,9 @@ def turn(now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _take(row: LtiScore, now: datetime) -> bool:
-    """Return whether this process got the lease of the row.  If the process ends, the row is due again after the
-    lease.
+    """Return whether this process got the lease of the row.
+
+    If the process ends, the row is due again after the lease.
     """
     return bool(LtiScore.objects.filter(pk=row.pk, due_at=row.due_at).update(due_at=now + LEASE))
 
@@ -159,8 +160,9 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
 
 
 class Status(NamedTuple):
-    """The status of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as
-    rows.
+    """The status of one lab's score, for its student.
+
+    `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows.
 
     `score`: the score the LMS has; None: nothing, or the course does not show it now.
     """

@@ -35,8 +35,9 @@ def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
 
 
 def secret_of(seat: LtiSeat) -> str:
-    """Return the secret of this place for browsers.  It follows from the digest, so that each launch can set it
-    again.
+    """Return the secret of this place for browsers.
+
+    It follows from the digest, so that each launch can set it again.
     """
     return _secret(seat.user_digest)
 

@@ -72,8 +72,9 @@ class SandboxSink:
         self._wait()
 
     def _wait(self) -> None:
-        """Wait until the batch is stored.  Other producers may count too: a wrong count ends with the patience and
-        does no harm.
+        """Wait until the batch is stored.
+
+        Other producers may count too: a wrong count ends with the patience and does no harm.
         """
         last, until_s = -1, self._now() + ARRIVES_WITHIN_S
         while self._now() < until_s:

@@ -1,4 +1,4 @@
-"""Against filling the log: of lines that say the same of others, a few a second are written and the rest is counted."""
+"""Protection of the log: of similar lines, a few a second are written and the rest is counted."""
 
 from __future__ import annotations
 

@@ -46,8 +46,9 @@ class RemotePages:
         self._http.close()
 
     def _token(self) -> dict[str, str]:
-        """Return the CSRF header.  Signing in changes the token; without a cookie a page with a form is fetched
-        first.
+        """Return the CSRF header.
+
+        Signing in changes the token; without a cookie a page with a form is fetched first.
         """
         if settings.CSRF_COOKIE_NAME not in self.cookies:
             self.get(WITH_A_FORM)

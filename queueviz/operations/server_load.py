@@ -53,8 +53,9 @@ class Load(NamedTuple):
 
     @property
     def full(self) -> str | None:
-        """The reason nothing more can be stored, in the reader's language; None: there is room.  Computed on each
-        access.
+        """The reason nothing more can be stored, in the reader's language; None: there is room.
+
+        Computed on each access.
         """
         left_bytes = shutil.disk_usage(settings.QUEUEVIZ_HOME).free
         if left_bytes < GO_ON_BYTES:

@@ -1,4 +1,4 @@
-"""One message of a real cluster: its messages are not read all the time, so its brokers are asked for it by its id."""
+"""One message of a real cluster, by its id: read from its brokers on request, since messages are not polled."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +12,9 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 def message(slug: str, snapshot: Snapshot, message_id: str) -> Reading | None:
-    """Return a reading as of a sandbox's message channel: `record`, or `why` there is none.  None: no broker
-    answers.
+    """Return a reading as of a sandbox's message channel: `record`, or `why` there is none.
+
+    None: no broker answers.
     """
     try:
         found = _ask(slug, FindMessages(id=message_id))["rows"]

@@ -1,4 +1,4 @@
-"""Audit: what became of every message, for each group, as the job `delivery_audit` found it."""
+"""Audit: the delivery verdict of every message, for each group, from the job `delivery_audit`."""
 
 from collections import defaultdict
 from collections.abc import Mapping

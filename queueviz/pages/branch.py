@@ -1,4 +1,4 @@
-"""Branch from an event: what is kept of the run, how far the branch is, and the way to it."""
+"""Branch from an event: the kept part of the run, the progress of the branch, and the way to it."""
 
 from typing import Any
 

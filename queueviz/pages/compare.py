@@ -1,4 +1,4 @@
-"""One action different: choose an action and what is done instead; then two runs side by side."""
+"""One action different: choose an action and its replacement; then two runs side by side."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The live page of a course, and what its teacher does to all at once."""
+"""The live page of a course, and its teacher's interventions in all sandboxes at once."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render

@@ -1,4 +1,4 @@
-"""A course: its page for the student and for the teacher, and what a teacher changes on it."""
+"""A course: its page for the student and for the teacher, and the teacher's changes on it."""
 
 import csv
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""One line for who comes to a sandbox alone: what to try there and what to watch, until it is dismissed.
+"""One line for a visitor new to a sandbox: an action to try and its effect to watch, until it is dismissed.
 
-Which lines a browser dismissed is in a cookie, so the first paint is right.
+A cookie keeps the dismissed lines, so the first paint is right.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""History: lag and throughput further back than the Board's five minutes, and on without a seam into what is live."""
+"""History: lag and throughput older than the Board's five minutes, continued by live data without a gap."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Into a course: by its code, or by the student's own link on another device."""
+"""Joining a course: by its code, or by the student's own link on another device."""
 
 from typing import Any
 

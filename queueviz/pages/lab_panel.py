@@ -18,8 +18,9 @@ PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say":
 
 
 def panel(lab: LabRow) -> dict[str, Any]:
-    """Return a `LabRow` with its texts filled in.  `phases`: of the open step, those it has; `next`: after a finished
-    lab.
+    """Return a `LabRow` with its texts filled in.
+
+    `phases`: of the open step, those it has; `next`: after a finished lab.
 
     `key`: of the answer that its form sends; it makes repeated requests one answer.
     """

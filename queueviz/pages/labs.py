@@ -148,8 +148,9 @@ def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
 
 @require_GET
 def example(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the lab as played for another student, without its last step.  The recording is made at the first
-    request.
+    """Show the lab as played for another student, without its last step.
+
+    The recording is made at the first request.
     """
     chosen = _known(lab)
     found = lab_recordings.find(chosen)

@@ -1,6 +1,6 @@
-"""A sandbox behind a live link: the pages of `/s/SLUG/` and what they ask for, at `/v/SECRET/`, only to look at.
+"""A sandbox behind a live link: the pages of `/s/SLUG/` and their requests, at `/v/SECRET/`, only to look at.
 
-Who comes through the link is a visitor who has nothing but the link: `access` decides, as everywhere.
+A visitor through the link has no right but the link's: `access` decides, as everywhere.
 """
 
 from django.http import Http404, HttpRequest, HttpResponseBase

@@ -94,8 +94,9 @@ def _of_server(now: Load) -> Iterator[Sample]:
 
 
 def _of_clusters(now: Load) -> list[Sample]:
-    """Return samples of each by its last snapshot.  Attached clusters are polled from now on, as if a page were
-    open.
+    """Return samples of each by its last snapshot.
+
+    Attached clusters are polled from now on, as if a page were open.
     """
     port = engine.port()
     found: list[Sample] = []

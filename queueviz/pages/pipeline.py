@@ -1,4 +1,4 @@
-"""Pipeline: what runs on a sandbox's journal and files, how far it is, what it found out; asking and cancelling."""
+"""Pipeline: the jobs on a sandbox's journal and files, their progress and their results; requests and cancellation."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Runs that are played beside the server: how far they are, and that they are over."""
+"""Runs played beside the server: their progress and their end."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Reading what a page shows: the snapshot, and the page's live channels, in two crossings to the engine."""
+"""The readings of a page: the snapshot, and the page's live channels, in two crossings to the engine."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Asking for a run, cancelling one, and who may: the same for pages and programs."""
+"""Requests for a run, cancellation of one, and the rights to both: the same for pages and programs."""
 
 from collections.abc import Mapping
 

@@ -101,8 +101,9 @@ def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
 
 
 def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
-    """Return the first rows in this order.  Their end is found from the order's columns; only rows up to it are read
-    whole.
+    """Return the first rows in this order.
+
+    Their end is found from the order's columns; only rows up to it are read whole.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

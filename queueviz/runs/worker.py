@@ -1,7 +1,7 @@
-"""The worker: takes runs in the order they were asked for, and has one warm Spark child carry them out.
+"""The worker: takes runs in the order of their requests, and has one warm Spark child carry them out.
 
-The child is started with the first run and let go when nothing was asked of it for a while.  Whatever ends a run also
-ends its row: no row says "at work" while no worker is.
+The child starts with the first run and is closed after a while without requests.  Any end of a run also ends its
+row: no row is "at work" while no worker is.
 """
 
 import logging
@@ -91,8 +91,9 @@ class Worker:
         self._is_used = False  # the child has carried something out
 
     def begin(self) -> bool:
-        """Take the heartbeat.  False: another worker lives.  Runs that an earlier worker left active are closed as
-        failed.
+        """Take the heartbeat.
+
+        False: another worker lives.  Runs that an earlier worker left active are closed as failed.
         """
         if not self.heartbeat.take():
             return False
@@ -242,7 +243,7 @@ class Worker:
         self._said.put(Said(child, None))
 
     def _died(self) -> None:
-        """Handle a child that ended by itself: a run it had not begun is queued again, any other fails."""
+        """Handle a child that ended by itself: a run not yet begun is queued again, any other is cancelled or fails."""
         child, current = self._child, self._current
         self._let_go()
         if current is None or child is None:

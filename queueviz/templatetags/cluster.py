@@ -1,4 +1,4 @@
-"""`{% cluster_state snapshot as cluster %}`: what the pages of an attached cluster say of it."""
+"""`{% cluster_state snapshot as cluster %}`: the state of an attached cluster for its pages."""
 
 from __future__ import annotations
 

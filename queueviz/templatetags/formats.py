@@ -1,4 +1,4 @@
-"""Numbers as the house writes them: thin spaces from four digits, true minus, an en dash for unknown.
+"""Formats of numbers: thin spaces from four digits, true minus, an en dash for unknown.
 
 The browser writes the same (static/queueviz/js/format.js); tests/drawings/formats.json compares the two.
 """

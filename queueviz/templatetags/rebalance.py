@@ -1,4 +1,4 @@
-"""`{% plan_picture answer as p %}`: who would get what, drawn."""
+"""`{% plan_picture answer as p %}`: the drawing of a plan's assignment."""
 
 from __future__ import annotations
 

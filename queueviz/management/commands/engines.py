@@ -1,4 +1,4 @@
-"""`manage.py engines`: which engines a Ray cluster has, what each has, and moving what one has to the others."""
+"""`manage.py engines`: the engines of a Ray cluster, the sandboxes of each, and moving them to the others."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""`manage.py pipelineworker`: carries out what was asked for on the pages, with one warm Spark session."""
+"""`manage.py pipelineworker`: carries out the runs requested on the pages, with one warm Spark session."""
 
 import argparse
 import os

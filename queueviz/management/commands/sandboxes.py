@@ -1,5 +1,6 @@
-"""`manage.py sandboxes list|stretches|wake|sleep|branch`: who is there, which parts of a run can be executed again, and
-waking, putting to sleep or branching by the API.
+"""`manage.py sandboxes list|stretches|wake|sleep|branch`: sandboxes and the reproducible parts of a run.
+
+It also wakes, sleeps or branches a sandbox by the API.
 """
 
 import argparse

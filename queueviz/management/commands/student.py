@@ -1,4 +1,4 @@
-"""`manage.py student list|export|delete COURSE …`: what is stored of the students of a course (docs/privacy.md)."""
+"""`manage.py student list|export|delete COURSE …`: the stored data of the students of a course (docs/privacy.md)."""
 
 import argparse
 from pathlib import Path
