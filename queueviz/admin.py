@@ -52,18 +52,20 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         """Check the addresses; those that requests must not go to are reported here."""
-        given = super().clean() or {}
+        values = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):
             try:
-                outgoing.host_of(given.get(name) or "")
+                outgoing.host_of(values.get(name) or "")
             except outgoing.AddressRefused:
                 self.add_error(name, _("It begins with https:// and has no user, password or fragment."))
         for name in ("deployments", "hosts"):
-            if not isinstance(listed := given.get(name) or [], list) or not all(isinstance(one, str) for one in listed):
+            if not isinstance(listed := values.get(name) or [], list) or not all(
+                isinstance(item, str) for item in listed
+            ):
                 self.add_error(name, _('A list of texts, as in ["1"].'))
             elif name == "hosts" and not all(outgoing.is_host(host.lower()) for host in listed):
                 self.add_error(name, _("Hosts such as files.example.org, without https:// and path."))
-        return given
+        return values
 
 
 @admin.register(LtiPlatform)

@@ -85,8 +85,8 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 
 def lab_of(slug: str) -> LabRow | None:
     """The lab in progress in a sandbox; None: none was started there.  Raises `EngineBusy`, `ActionRefused`."""
-    found: LabRow | None = answer(port().ask(slug, LabState())).get("lab")
-    return found
+    row: LabRow | None = answer(port().ask(slug, LabState())).get("lab")
+    return row
 
 
 def config_of(number: int = 0, engines: int = 1) -> HostConfig:

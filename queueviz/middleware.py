@@ -34,9 +34,9 @@ class Readable:
             )
         try:
             _ = request.GET
-        except TooManyFieldsSent as why:
+        except TooManyFieldsSent as error:
             request.GET = QueryDict()
-            return errors.bad_request(request, why)
+            return errors.bad_request(request, error)
         return self._get_response(request)
 
 
@@ -70,8 +70,8 @@ class EngineAnswers:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)) and not refusals.is_disk_full(error):
             return None
-        status, said = refusals.describe(error)
-        return errors.sentence(request, status, **said)
+        status, texts = refusals.describe(error)
+        return errors.sentence(request, status, **texts)
 
 
 class Masked:
@@ -90,8 +90,8 @@ class Masked:
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """Return the refusal as a sentence and a hint; the API framework would answer in plain text."""
-    said = {
+    body = {
         "error": gettext("{method} is not possible here.").format(method=request.method),
         "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", "")),
     }
-    return JsonResponse(said, status=405, headers={"Allow": answer.headers.get("Allow", "")})
+    return JsonResponse(body, status=405, headers={"Allow": answer.headers.get("Allow", "")})

@@ -105,7 +105,7 @@ class Grant(models.Model):
     holder = models.CharField(max_length=DIGEST_LENGTH, blank=True, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
     label = models.CharField(max_length=80, blank=True)
-    shows = models.JSONField(default=dict, blank=True)  # of a share link: `sharing.Shown`; of a fork link: its event
+    shows = models.JSONField(default=dict, blank=True)  # share link: `share_links.Shown`; fork link: its event
     used_at = models.DateTimeField(null=True, blank=True)  # of a link, to the minute
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -304,7 +304,7 @@ class AuditRecord(models.Model):
     slug = models.CharField(max_length=SLUG_LENGTH, db_index=True)
     what = models.CharField(max_length=32)
     who = models.CharField(max_length=80)  # a role or an account, never a person's address
-    origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address or course (`creations`)
+    origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address, course: `creation_limits`
     visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of who has a session or token
     details = models.JSONField(default=dict, blank=True)
 

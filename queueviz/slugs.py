@@ -81,7 +81,7 @@ def attached_name(slug: str) -> str | None:
 
 
 class Behind(Protocol):
-    """A live link, whose readers see one sandbox under another name and at other addresses (`masks`)."""
+    """A live link, whose readers see one sandbox under another name and at other addresses (`hidden_names`)."""
 
     @property
     def slug(self) -> str: ...

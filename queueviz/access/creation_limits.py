@@ -25,7 +25,7 @@ HOUR = timedelta(hours=1)
 CREATE = "create"  # in the audit
 SIGN_IN = "The next one is possible in {minutes} min, or at once with an account."
 NEWCOMERS = Rate(0.5, 60, what="starts of sandboxes")  # of one address, by browsers that are not known yet
-OF_ADDRESS = "address:"  # begins what `access.counted_as` says of who has neither session nor token yet
+OF_ADDRESS = "address:"  # begins what `policy.counted_as` says of who has neither session nor token yet
 
 
 class Counted(NamedTuple):
@@ -87,5 +87,5 @@ def _demand(most: int, text: str, hint: str, **field: str) -> None:
 
 def _course_of(visitor: Visitor) -> Course | None:
     places = Enrolment.objects.filter(digest__in=digests_of(visitor), removed_at__isnull=True)
-    place = places.select_related("course").order_by("-pk").first()
-    return None if place is None else place.course
+    enrolment = places.select_related("course").order_by("-pk").first()
+    return None if enrolment is None else enrolment.course

@@ -57,8 +57,8 @@ class Mask(NamedTuple):
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {name: self.texts(one) for name, one in value.items()}
-        return [self.texts(one) for one in value] if isinstance(value, list | tuple) else value
+            return {name: self.texts(item) for name, item in value.items()}
+        return [self.texts(item) for item in value] if isinstance(value, list | tuple) else value
 
     def channel(self, name: str) -> str:
         return _renamed(name, self.slug, self.alias)
@@ -92,12 +92,12 @@ class Mask(NamedTuple):
 
     def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return a message of a socket's reader with the server's own channel names."""
-        found = dict(message)
-        if isinstance(ch := found.get("ch"), str):
-            found["ch"] = self.inner_channel(ch)
-        if isinstance(painted := found.get("n"), dict):
-            found["n"] = {self.inner_channel(name): n for name, n in painted.items()}
-        return found
+        masked = dict(message)
+        if isinstance(ch := masked.get("ch"), str):
+            masked["ch"] = self.inner_channel(ch)
+        if isinstance(painted := masked.get("n"), dict):
+            masked["n"] = {self.inner_channel(name): n for name, n in painted.items()}
+        return masked
 
 
 @contextmanager
@@ -112,14 +112,14 @@ def behind(mask: Mask) -> Iterator[None]:
 
 def current() -> Mask | None:
     """Return the mask of the link whose reader is being answered, if any."""
-    found = slugs.BEHIND.get()
-    return found if isinstance(found, Mask) else None
+    mask = slugs.BEHIND.get()
+    return mask if isinstance(mask, Mask) else None
 
 
 def of_request(request: HttpRequest) -> Mask | None:
     """Return the mask of the request, for answers made later and for refusals."""
-    found: Mask | None = getattr(request, "mask", None)
-    return found
+    mask: Mask | None = getattr(request, "mask", None)
+    return mask
 
 
 def shown(value: Any) -> Any:
@@ -137,18 +137,18 @@ def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tile or the lab in progress with the teacher's name replaced by the role, if a teacher has taken
     over.
     """
-    found = dict(view)
+    shown_view = dict(view)
     for part in ("hold", "tile"):
-        if isinstance(row := found.get(part), dict) and row.get("acts"):
-            found[part] = {**row, "acts": TEACHER}
-    return found
+        if isinstance(row := shown_view.get(part), dict) and row.get("acts"):
+            shown_view[part] = {**row, "acts": TEACHER}
+    return shown_view
 
 
 def _renamed(name: str, old: str, new: str) -> str:
     """Return a channel's name (kind, sandbox, subject) with another name of the sandbox."""
     kind, slash, rest = name.partition("/")
-    found = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
-    return name if found is None else f"{kind}{slash}{new}{rest[found.end() :]}"
+    match = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
+    return name if match is None else f"{kind}{slash}{new}{rest[match.end() :]}"
 
 
 def _json(value: Any) -> str:

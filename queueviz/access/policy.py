@@ -147,22 +147,22 @@ def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     if names := {name for slug in slugs if (name := attached_name(slug)) is not None}:
         clusters = Cluster.objects.filter(name__in=names).prefetch_related("operators", "viewers")
         places |= {cluster.slug: cluster for cluster in clusters}
-    return [_sight(place, _role_at(visitor, place)) for visitor, slug in asked for place in [places.get(slug)]]
+    return [_sight(entry, _role_at(visitor, entry)) for visitor, slug in asked for entry in [places.get(slug)]]
 
 
-def _role_at(visitor: Visitor, place: Any) -> Role | None:
-    if place is None:
+def _role_at(visitor: Visitor, entry: Any) -> Role | None:
+    if entry is None:
         return None
-    if isinstance(place, Cluster):
-        return _role_at_cluster(visitor, place)
+    if isinstance(entry, Cluster):
+        return _role_at_cluster(visitor, entry)
     held = _held(visitor)
-    return _role_with(visitor, place, [grant.role for grant in place.live if any(one.fits(grant) for one in held)])
+    return _role_with(visitor, entry, [grant.role for grant in entry.live if any(query.fits(grant) for query in held)])
 
 
-def _sight(place: Sandbox | Cluster | None, role: Role | None) -> Sight:
-    if place is None or role is None:
+def _sight(entry: Sandbox | Cluster | None, role: Role | None) -> Sight:
+    if entry is None or role is None:
         return Sight.NOTHING
-    if isinstance(place, Cluster) or place.course is None or can(role, "grade") or is_released(place.course):
+    if isinstance(entry, Cluster) or entry.course is None or can(role, "grade") or is_released(entry.course):
         return Sight.ALL
     return Sight.NO_SCORES
 
@@ -328,7 +328,7 @@ def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
 
 def _granted(visitor: Visitor) -> QuerySet[Grant]:
     """Return the live grants the visitor holds."""
-    held = [one.query for one in _held(visitor)]
+    held = [link.query for link in _held(visitor)]
     return Grant.objects.filter(live_grants(timezone.now()), reduce(or_, held)) if held else Grant.objects.none()
 
 

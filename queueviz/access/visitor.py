@@ -77,12 +77,12 @@ def of_scope(scope: Mapping[str, Any]) -> Visitor:
     return Visitor(scope.get("user"), scope.get("session"), None, address)
 
 
-def afresh(who: Visitor) -> Visitor:
+def afresh(visitor: Visitor) -> Visitor:
     """The same visitor with session and user read again: a socket lives long, and both may have ended meanwhile."""
-    if who.session is None:
-        return who
-    session = SESSIONS.SessionStore(who.session.session_key)
-    return who._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
+    if visitor.session is None:
+        return visitor
+    session = SESSIONS.SessionStore(visitor.session.session_key)
+    return visitor._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
 
 
 def _address(meta: Mapping[str, Any]) -> str:

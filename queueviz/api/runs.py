@@ -101,17 +101,17 @@ def result(request: HttpRequest, slug: str, job: str) -> dict[str, Any]:
 @router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of it, as NDJSON")
 def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
     """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
-    found, said = _found(_seen(request, slug), job)
-    if table not in said["tables"]:
+    run_result, contents = _found(_seen(request, slug), job)
+    if table not in contents["tables"]:
         raise ActionRefused(
             404,
             "{job} has no table {table}.",
             "Tables are: {tables}.",
             job=job,
             table=table,
-            tables=", ".join(said["tables"]),
+            tables=", ".join(contents["tables"]),
         )
-    rows = found.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
+    rows = run_result.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
     lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
@@ -124,11 +124,11 @@ def _found(visit: policy.Visit, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
         raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
     demand_shown(visit, job)
-    found = Result(job, policy.ours(visit).slug)
-    said = result_row(found)
-    if said is None:
+    run_result = Result(job, policy.ours(visit).slug)
+    row = result_row(run_result)
+    if row is None:
         raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)
-    return found, said
+    return run_result, row
 
 
 api.add_router("/sandboxes", router)

@@ -54,7 +54,7 @@ def _stores(place: Place) -> list[str]:
 
 def _slow(place: Place, readings: Readings) -> dict[str, Any]:
     """The topic's queues, and the newest keys each broker has of it, to choose from."""
-    topic, found = place.topic(place.group()), []
+    topic, message_keys = place.topic(place.group()), []
     for name in _stores(place):
         store = data_of(readings, name, Store)
         records = store["records"] if store else {}
@@ -63,9 +63,9 @@ def _slow(place: Place, readings: Readings) -> dict[str, Any]:
             for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
             if row["topic"] == topic and row["key"]
         ]
-        found += list(dict.fromkeys(keys))[:KEYS_OFFERED]
+        message_keys += list(dict.fromkeys(keys))[:KEYS_OFFERED]
     board = data_of(readings, board_channel(place), Board)
-    return {"keys": found, "queues": list(board["queues"]) if board else []}
+    return {"keys": message_keys, "queues": list(board["queues"]) if board else []}
 
 
 def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def _change(place: Place, readings: Readings) -> dict[str, Any]:
         "actor": actor,
         "producer": next((row for row in place.snapshot.get("producers", ()) if row["actor"] == actor), None),
         "expressions": [
-            f"{one['topic']} {one['expression']}"
-            for one in (group["subscription"] if group else ())
-            if one["expression"] and not one["topic"].startswith("%")
+            f"{subscription['topic']} {subscription['expression']}"
+            for subscription in (group["subscription"] if group else ())
+            if subscription["expression"] and not subscription["topic"].startswith("%")
         ],
     }
 

@@ -98,19 +98,21 @@ class Strip(NamedTuple):
 
 def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
     """Return a line per group and topic.  `breaks`: by the part that the two messages share (`queue` or `key`)."""
-    found: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    by_verdict: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
-        found[row["group"], row["topic"]][row["verdict"]].append(row)
-    return [_line(pair, found[pair], breaks.get(pair, {})) for pair in sorted(found)]
+        by_verdict[row["group"], row["topic"]][row["verdict"]].append(row)
+    return [_line(pair, by_verdict[pair], breaks.get(pair, {})) for pair in sorted(by_verdict)]
 
 
-def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]) -> Line:
+def _line(
+    pair: tuple[str, str], by_verdict: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]
+) -> Line:
     counts = []
     for verdict, word in VERDICTS.items():
-        mine = given.get(verdict, [])
+        mine = by_verdict.get(verdict, [])
         if verdict == OUT_OF_ORDER:
             kinds = tuple((kind, BREAKS[kind], breaks[kind].messages) for kind in BREAKS if kind in breaks)
-            first = min((found.seq for found in breaks.values()), default="")
+            first = min((span.seq for span in breaks.values()), default="")
             counts.append(Count(verdict, word, sum(n for _, _, n in kinds), str(first), kinds))
             continue
         causes = tuple(
@@ -120,7 +122,7 @@ def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], b
         )
         seqs = [row["example_seq"] for row in mine if row["example_seq"] is not None]
         counts.append(Count(verdict, word, sum(row["messages"] for row in mine), str(seqs[0]) if seqs else "", causes))
-    return Line(*pair, tuple(counts), sum(row["messages"] for some in given.values() for row in some))
+    return Line(*pair, tuple(counts), sum(row["messages"] for some in by_verdict.values() for row in some))
 
 
 def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:

@@ -108,9 +108,9 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "topics": topics_of(group),
         "expression": next(
             (
-                one["expression"] or EVERYTHING
-                for one in (group["subscription"] if group else ())
-                if one["topic"] == place.topic(group)
+                subscription["expression"] or EVERYTHING
+                for subscription in (group["subscription"] if group else ())
+                if subscription["topic"] == place.topic(group)
             ),
             EVERYTHING,
         ),

@@ -86,6 +86,6 @@ def down_brokers(queues: Mapping[str, MasterState]) -> list[str]:
     lags: dict[str, int] = {}
     for key in sorted(queues):
         if down := mark_of(queues[key]):
-            said = f"{QueueName.of(key).broker}: {down_said(queues[key])}"
-            lags[said] = lags.get(said, 0) + int(down["lag"] or 0)
-    return [str(DOWN["down.locks"]).format(said=said, lag=number(lag)) for said, lag in lags.items()]
+            label = f"{QueueName.of(key).broker}: {down_said(queues[key])}"
+            lags[label] = lags.get(label, 0) + int(down["lag"] or 0)
+    return [str(DOWN["down.locks"]).format(said=label, lag=number(lag)) for label, lag in lags.items()]

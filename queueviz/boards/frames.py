@@ -32,7 +32,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
     data = data_of(readings, name, dict)
     asked = place.query.get("link", "")
-    given = texts(frame_words())
+    wording = texts(frame_words())
     frames = (data or {}).get("frames") or {}
     return {
         "asked": asked,
@@ -42,7 +42,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "frames": [(no, frames[no]) for no in sorted(frames, key=int, reverse=True)],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"wire": name} if data is not None else {}, tab="wire", link=asked),
-        "texts": given,
+        "texts": wording,
     }
 
 

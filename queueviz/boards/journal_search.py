@@ -27,10 +27,13 @@ def terms_of(search: str) -> tuple[Term, ...]:
 def _term(word: str) -> Term:
     kinds = {name.partition(":")[0] for name, fact in FACTS.items() if _says(word, fact.word) or _says(word, fact.text)}
     actions = {name.partition(":")[0] for name, text in ACTIONS.items() if _says(word, text)}
-    values = {value for value, said in VALUES.items() if _says(word, said)}
+    values = {value for value, label in VALUES.items() if _says(word, label)}
     return Term(word, frozenset(kinds), frozenset(values | actions))
 
 
 def _says(word: str, text: Any) -> bool:
-    said = forms(text)
-    return any(word in _FIELD.sub("", form).lower() for form in ([said] if isinstance(said, str) else said))
+    label_forms = forms(text)
+    return any(
+        word in _FIELD.sub("", form).lower()
+        for form in ([label_forms] if isinstance(label_forms, str) else label_forms)
+    )

@@ -91,9 +91,9 @@ def ago(ms: int) -> str:
     return duration(max(0, ms) if ms < 1000 else ms // 1000 * 1000)
 
 
-def runs(found: list[list[str]], more: int) -> str:
+def runs(offset_ranges: list[list[str]], more: int) -> str:
     """Return runs of numbers as text: 1 003–1 018, 1 020 and 3 more."""
-    parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in found]
+    parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in offset_ranges]
     text = ", ".join(parts) or UNKNOWN
     return f"{text} {word('queue.and_more').format(n=more)}" if more else text
 
@@ -105,8 +105,8 @@ def queue(key: str) -> str:
 
 
 def word(key: str) -> str:
-    found = next((words[key] for words in WORDS_OF_PAGES if key in words), None)
-    return str(found) if found is not None else key.partition(".")[2] or key
+    text = next((words[key] for words in WORDS_OF_PAGES if key in words), None)
+    return str(text) if text is not None else key.partition(".")[2] or key
 
 
 def _sentence(row: Mapping[str, Any], key: str, names: Mapping[str, str]) -> str:

@@ -29,7 +29,7 @@ def _context(place: Place, readings: Readings) -> Row:
     data = data_of(readings, name, dict)
     record = (data or {}).get("record")
     now_ms = now_of(place, readings, name)
-    found = {
+    context = {
         "asked": place.query.get("id", ""),
         "tab": "messages",
         "gone": data is None,
@@ -41,16 +41,16 @@ def _context(place: Place, readings: Readings) -> Row:
         "texts": texts(),
     }
     if record is None:
-        return found
-    return found | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
+        return context
+    return context | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
 
 
 def _life_context(place: Place, readings: Readings) -> Row:
     """Return the context of the panel, which the page polls."""
     data, now_ms = data_of(readings, channel(place), dict), now_of(place, readings, channel(place))
     record = (data or {}).get("record")
-    found = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
-    return found if record is None else found | {"message": record["message"]} | _life(place, record, now_ms)
+    context = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
+    return context if record is None else context | {"message": record["message"]} | _life(place, record, now_ms)
 
 
 def shown_record(record: Mapping[str, Any]) -> Row:
@@ -90,12 +90,14 @@ def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
     }
 
 
-def why_of(why: Mapping[str, Any] | None) -> str:
+def why_of(reason: Mapping[str, Any] | None) -> str:
     """Return the reason for a missing message as a sentence, with formatted offsets."""
-    if not why:
+    if not reason:
         return ""
-    values = {key: number(value) if key in ("physical_offset", "low", "high") else value for key, value in why.items()}
-    return str(WHY.get(why["code"], why["code"])).format_map(values)
+    values = {
+        key: number(value) if key in ("physical_offset", "low", "high") else value for key, value in reason.items()
+    }
+    return str(WHY.get(reason["code"], reason["code"])).format_map(values)
 
 
 def _members(place: Place) -> list[Row]:

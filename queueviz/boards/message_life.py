@@ -118,21 +118,21 @@ def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | 
             "count": None if group.get("deliveries") is None else len(group["deliveries"]),
             "places": [
                 {
-                    **place,
-                    "said": sign_word(STATES, place["state"]),
-                    "reader": _name(place, names),
-                    "record": chain[place["step"]] if place["step"] < len(chain) else None,
+                    **copy,
+                    "said": sign_word(STATES, copy["state"]),
+                    "reader": _name(copy, names),
+                    "record": chain[copy["step"]] if copy["step"] < len(chain) else None,
                 }
-                for place in group.get("places") or ()
+                for copy in group.get("places") or ()
             ],
         }
         for group in groups
     ]
 
 
-def _name(place: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
-    who: str | None = place["member"] or place["owner"]
-    return None if who is None else names.get(who, who)
+def _name(copy: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    client_id: str | None = copy["member"] or copy["owner"]
+    return None if client_id is None else names.get(client_id, client_id)
 
 
 def _last(group: Mapping[str, Any]) -> Row | None:

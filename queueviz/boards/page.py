@@ -79,8 +79,8 @@ class Place:
 
 def topics_of(group: GroupRow | None) -> list[str]:
     """Return ordinary topics the group subscribes to."""
-    wanted = group.get("subscription", ()) if group else ()
-    return [sub["topic"] for sub in wanted if not sub["topic"].startswith("%")]
+    subscriptions = group.get("subscription", ()) if group else ()
+    return [sub["topic"] for sub in subscriptions if not sub["topic"].startswith("%")]
 
 
 def node_name(broker: BrokerRow) -> str:

@@ -32,7 +32,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     topic = place.query.get("topic") if place.query.get("topic") in topics else next(iter(topics), None)
     names = views.Names.of(data, topic)
     lines, row = views.lines(data, topic, names, now_ms), data["group"]
-    given = texts(rebalance_words())
+    wording = texts(rebalance_words())
     return {
         "group": group["group"] if group else None,
         "groups": place.groups,
@@ -58,7 +58,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "live": live_config(
             place, readings, {"rebalance": name}, tab="rebalance", topic=topic, group=group["group"] if group else None
         ),
-        "texts": given,
+        "texts": wording,
     }
 
 

@@ -77,11 +77,11 @@ def _column(
     shorts: Mapping[str, str],
     moved: set[str],
 ) -> list[Line]:
-    found: list[Line] = []
+    column: list[Line] = []
     for member, queues in shares.items():
         label = str(labels.get(member) or member)
         for queue in ("", *queues):
-            found.append(
+            column.append(
                 {
                     "label": label,
                     "me": colours[member],
@@ -91,7 +91,7 @@ def _column(
                     "count": len(queues),
                 }
             )
-    return found
+    return column
 
 
 def _ring(
@@ -104,7 +104,8 @@ def _ring(
     queues = sorted(ring["queues"].items(), key=lambda item: item[1])
     return {
         "places": [
-            (place, str(answer["labels"].get(member) or member), colours[member]) for place, member in ring["places"]
+            (position, str(answer["labels"].get(member) or member), colours[member])
+            for position, member in ring["places"]
         ],
         "queues": [(position, shorts[queue], queue in moved) for queue, position in queues],
     }

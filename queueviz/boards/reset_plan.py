@@ -30,13 +30,13 @@ NOTES = {
 def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
     rows = sorted(answer["rows"], key=lambda row: order(row["queue"]))
     shorts = short_names(row["queue"] for row in rows)
-    found = []
+    queue_rows = []
     for row in rows:
         change = int(row["change"]) if row.get("change") is not None else 0
         drawn = {name: row.get(name) for name in ("min", "max", "committed")}
         chosen = row.get("selected", True)
         options = {"track": 9, "compact": True, "target": row.get("target") if chosen else None}
-        found.append(
+        queue_rows.append(
             {
                 **row,
                 "change": None if row.get("change") is None else change,
@@ -50,11 +50,11 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         )
     expected = [
         {"queue": row["queue"], "committed": row.get("committed"), "target": row.get("target")}
-        for row in found
+        for row in queue_rows
         if row["selected"]
     ]
     return {
-        "rows": found,
+        "rows": queue_rows,
         "selected": len(expected),
         "again": int(answer.get("delivered_again") or 0) > 0,
         "skips": int(answer.get("skipped") or 0) > 0,
@@ -67,7 +67,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
                 key: answer.get(key)
                 for key in ("seq", "at_ms", "group", "topic", "target", "value", "histogram", "method")
             }
-            | {"rows": [{k: row.get(k) for k in ("queue", "committed", "target", "change")} for row in found]}
+            | {"rows": [{k: row.get(k) for k in ("queue", "committed", "target", "change")} for row in queue_rows]}
         ),
     }
 

@@ -77,7 +77,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
     """One view per queue, in broker and id order."""
     rows, members = (data["queues"], data["members"]) if data else ({}, {})
     shorts = short_names(rows)
-    found = []
+    views = []
     for key in sorted(rows, key=order):
         row, name = rows[key], QueueName.of(key)
         who_id = row.get("owner") or row.get("assigned")
@@ -86,7 +86,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
         lag, age = row_lag(row), _age(row, now_ms)
         lock = row.get("lock")
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
-        found.append(
+        views.append(
             QueueView(
                 key=key,
                 name=f"q{name.queue_id}",
@@ -105,7 +105,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
                 lock_stale=lock is not None and lock["holder"] != (row.get("assigned") or row.get("owner")),
             )
         )
-    return found
+    return views
 
 
 def worst(views: list[QueueView], most: int) -> list[QueueView]:
@@ -139,7 +139,7 @@ class MemberView(NamedTuple):
 
 
 def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
-    found = []
+    views = []
     for client_id in sorted(members, key=lambda c: (str(members[c].get("letter", "")), c)):
         member = members[client_id]
         limits = member.get("limits")
@@ -148,7 +148,7 @@ def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
             _meter("span", member.get("span"), limits["span"] if limits else None),
             _meter("threads", member.get("busy"), member.get("threads")),
         ]
-        found.append(
+        views.append(
             MemberView(
                 client_id,
                 colour(member),
@@ -158,7 +158,7 @@ def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
                 member.get("transport") == "tcp",
             )
         )
-    return found
+    return views
 
 
 def _meter(name: str, value: int | None, allowed: int | None) -> Meter:

@@ -38,12 +38,12 @@ def retry_channel(place: Place) -> str | None:
 
 def side_queues(place: Place, readings: Readings) -> list[SideQueue]:
     data, dead = data_of(readings, retry_channel(place), Board), _topic(place, "%DLQ%")
-    found = [*(_retry(data) if data else ()), *(_dead(dead) if dead else ())]
+    queues = [*(_retry(data) if data else ()), *(_dead(dead) if dead else ())]
     options = json.dumps({"track": 8, "compact": True})  # in the window of the board's strips
-    shorts = rows.short_names([key for _, key, _, _ in found])
+    shorts = rows.short_names([key for _, key, _, _ in queues])
     return [
         SideQueue(kind, shorts[key], me, row, _waiting(row), json.dumps(row, default=str), options)
-        for kind, key, row, me in found
+        for kind, key, row, me in queues
     ]
 
 

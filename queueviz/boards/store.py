@@ -35,7 +35,7 @@ def _context(place: Place, readings: Readings) -> Row:
     queue = asked if asked in queues else next(iter(queues), None)
     brokers = place.snapshot.get("brokers", ())
     broker = next((row for row in brokers if node_name(row) == place.node), None)
-    given = texts(store_words())
+    wording = texts(store_words())
     return {
         "node": place.node,
         "nodes": sorted(node_name(row) for row in brokers),
@@ -56,7 +56,7 @@ def _context(place: Place, readings: Readings) -> Row:
             broker=broker["broker"] if broker else None,
             node=place.node,
         ),
-        "texts": given,
+        "texts": wording,
     }
 
 

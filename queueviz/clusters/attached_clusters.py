@@ -60,10 +60,10 @@ def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> No
     cluster = visit.cluster
     if cluster is None:
         return
-    port, wanted = engine.port(), settings_of(cluster)
+    port, requested = engine.port(), settings_of(cluster)
     reported = _reported.setdefault(port, {})
-    future = port.attach(cluster.slug, wanted)
-    reported[cluster.slug] = wanted
+    future = port.attach(cluster.slug, requested)
+    reported[cluster.slug] = requested
     try:
         engine.answer(future, patience_s)
     except EngineBusy:  # it goes on looking; until then its pages are empty
@@ -77,8 +77,8 @@ def glance(visit: Visit, patience_s: float = GLANCE_S) -> None:
     """Attach as `demand` does, for callers that must not wait: a socket shows a snapshot once it arrives."""
     try:
         demand(visit, patience_s=patience_s)
-    except SandboxError as why:
-        log.info("attaching %s: %s", visit.sandbox.slug, why)
+    except SandboxError as error:
+        log.info("attaching %s: %s", visit.sandbox.slug, error)
 
 
 @receiver(post_save, sender="queueviz.Cluster")
@@ -107,14 +107,14 @@ def _report(cluster: Cluster) -> None:
     """Send new settings to an engine that already has the cluster; any other gets them with the first visit."""
     if engine.is_running() and cluster.slug in _reported.get(engine.port(), {}):
         try:
-            wanted = settings_of(cluster)
-        except ActionRefused as why:
-            log.warning("%s is let go: %s", cluster.slug, why)
+            current = settings_of(cluster)
+        except ActionRefused as error:
+            log.warning("%s is let go: %s", cluster.slug, error)
             return _let_go(cluster.slug)
         reported = _reported[engine.port()]
-        if reported[cluster.slug] != wanted:
-            reported[cluster.slug] = wanted
-            engine.port().attach(cluster.slug, wanted)
+        if reported[cluster.slug] != current:
+            reported[cluster.slug] = current
+            engine.port().attach(cluster.slug, current)
     return rights_changed(cluster.slug)
 
 

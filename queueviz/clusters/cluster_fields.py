@@ -31,14 +31,14 @@ def addresses_in(text: str) -> tuple[str, ...]:
 
 def are_addresses(text: str) -> None:
     """Check that each address is host:port, none twice.  Raises ValidationError with the wrong one."""
-    found = addresses_in(text)
-    if not found:
+    addresses = addresses_in(text)
+    if not addresses:
         raise ValidationError(_("Write at least one name server as host:port."))
-    if len(found) > MOST_NAME_SERVERS:
+    if len(addresses) > MOST_NAME_SERVERS:
         raise ValidationError(_("At most %(most)s name servers."), params={"most": MOST_NAME_SERVERS})
-    for address in found:
+    for address in addresses:
         _is_address(address)
-    if len(set(found)) < len(found):
+    if len(set(addresses)) < len(addresses):
         raise ValidationError(_("One name server is there twice."))
 
 

@@ -141,10 +141,10 @@ def _group(slug: str, group: GroupRow, ends: dict[tuple[str, str, int], int]) ->
         yield Sample(
             "rocketmq_consumer_offset", {"cluster": slug, "broker": broker, "topic": topic, "group": name}, offset
         )
-    for topic, found in lags.items():
-        known = [max(0, lag) for lag in found if lag is not None]
-        if known and len(known) == len(found):
+    for topic, queue_lags in lags.items():
+        known = [max(0, lag) for lag in queue_lags if lag is not None]
+        if known and len(known) == len(queue_lags):
             yield Sample("rocketmq_group_diff", labels | {"topic": topic}, sum(known))
         elif known:
             yield Sample("queueviz_group_diff_at_least", labels | {"topic": topic}, sum(known))
-            yield Sample("queueviz_group_queues_unknown", labels | {"topic": topic}, len(found) - len(known))
+            yield Sample("queueviz_group_queues_unknown", labels | {"topic": topic}, len(queue_lags) - len(known))

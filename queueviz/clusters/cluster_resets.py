@@ -27,7 +27,7 @@ ATTEMPTS = Rate(1 / 60, 20, what="actions")  # that are written down, of one add
 
 
 def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
-    """Act as `acting.act`, for a visit at an attached cluster that may carry `action` out."""
+    """Act as `visitor_actions.act`, for a visit at an attached cluster that may carry `action` out."""
     cluster = visit.sandbox
     assert isinstance(cluster, Cluster)
     what = _name_of(action)
@@ -73,14 +73,16 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
 
 def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
     """An attempt without the right; the attempts of one address that are written down are limited."""
-    why = policy.forbidden(visitor, visit)
+    error = policy.forbidden(visitor, visit)
     if isinstance(action, policy.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
-        ownership.record(visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(why), plan=asdict(action))
-    return why
+        ownership.record(
+            visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(error), plan=asdict(action)
+        )
+    return error
 
 
 def ask(visit: Visit, question: Question) -> dict[str, Any]:
-    """Ask as `acting.ask`; the engine may have to ask the cluster itself."""
+    """Ask as `visitor_actions.ask`; the engine may have to ask the cluster itself."""
     attached_clusters.demand(visit)
     return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
 
@@ -129,8 +131,8 @@ def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[
 def _result(slug: str, seq: int) -> dict[str, Any] | None:
     """Return the reset this action caused, or None if the journal does not have it yet."""
     try:
-        found = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
+        entries = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
     except SandboxError:
         return None
-    mine = (row for row in found.rows if row["type"] == "OffsetsReset" and str(row.get("cause")) == str(seq))
+    mine = (row for row in entries.rows if row["type"] == "OffsetsReset" and str(row.get("cause")) == str(seq))
     return next(mine, None)

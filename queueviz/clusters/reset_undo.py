@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
-def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
+def remember(cluster: Cluster, result: Mapping[str, Any], actor: str) -> None:
     """Keep the offsets before a reset, from the journal's `OffsetsReset`; points older than a day are deleted."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
@@ -24,7 +24,7 @@ def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
         reset_id=done.reset_id,
         group=done.group,
         topic=done.topic,
-        who=who,
+        who=actor,
         before={f"{broker}:{queue_id}": old for (broker, queue_id), old in done.before.items()},
     )
 

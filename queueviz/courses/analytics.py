@@ -147,7 +147,7 @@ def _plot(
 
 def _in_order(course: Course, result: Result, table: str) -> list[Row]:
     """Return rows of the course's labs, in the order of the course."""
-    order = {lab: place for place, lab in enumerate(course.labs)}
+    order = {lab: position for position, lab in enumerate(course.labs)}
     rows = result.rows(table, most=MOST_STEPS * MOST_ROWS).rows
     return sorted(
         (row for row in rows if row["lab"] in order and row["lab"] in LABS),
@@ -157,11 +157,11 @@ def _in_order(course: Course, result: Result, table: str) -> list[Row]:
 
 def _summed(rows: list[Row]) -> list[Row]:
     """One a step."""
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    sums: dict[tuple[str, int], dict[str, Any]] = {}
     for row in rows:
-        one = found.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})
-        one["count"] += row["count"]
-    return list(found.values())
+        total = sums.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})
+        total["count"] += row["count"]
+    return list(sums.values())
 
 
 def _number(row: Row) -> str:

@@ -17,10 +17,10 @@ def sources_of_course(course: Course) -> Sources:
     stores: dict[str, str] = {}
     journals: dict[str, str] = {}
     for work in regrading.submissions_of(course):
-        found = None if work.sandbox is None else sources_of(work.sandbox.slug)
-        if found is not None:
-            stores |= found.stores
-            journals |= found.journals
+        sources = None if work.sandbox is None else sources_of(work.sandbox.slug)
+        if sources is not None:
+            stores |= sources.stores
+            journals |= sources.journals
     return Sources(stores, journals)
 
 

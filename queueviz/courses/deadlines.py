@@ -47,9 +47,9 @@ def check(sandbox: Sandbox, action: Action) -> None:
     """
     if action.verb == "time":
         return
-    found = Submission.objects.filter(sandbox=sandbox).select_related("enrolment__course").first()
-    if found is not None and is_over(found.enrolment) and not _has_come(sandbox, action):
-        demand(found.enrolment)
+    submission = Submission.objects.filter(sandbox=sandbox).select_related("enrolment__course").first()
+    if submission is not None and is_over(submission.enrolment) and not _has_come(sandbox, action):
+        demand(submission.enrolment)
 
 
 def _has_come(sandbox: Sandbox, action: Action) -> bool:

@@ -19,25 +19,25 @@ from queueviz.sandboxes import ownership
 
 
 def forget(visitor: Visitor, enrolment: Enrolment) -> int:
-    """The student, for good; returns how many sandboxes went.  Raises as `owners.delete`."""
-    course, found = enrolment.course, belongings.of(enrolment)
-    for sandbox in found.sandboxes:
+    """The student, for good; returns how many sandboxes went.  Raises as `ownership.delete`."""
+    course, owned = enrolment.course, belongings.of(enrolment)
+    for sandbox in owned.sandboxes:
         _delete(visitor, sandbox)
     with transaction.atomic():
         _forget_seats([enrolment])
-        found.audit().delete()
-        found.administered().delete()
-        _rename(found.named_after)
+        owned.audit().delete()
+        owned.administered().delete()
+        _rename(owned.named_after)
         course.regrades.all().delete()  # they name all students, and can be found out again
         enrolment.delete()
-        ownership.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
-    _forget_results(course, found.slugs)
+        ownership.record(visitor, "forget-student", course.slug, sandboxes=len(owned.sandboxes))
+    _forget_results(course, owned.slugs)
     transaction.on_commit(scrub)
-    return len(found.sandboxes)
+    return len(owned.sandboxes)
 
 
 def forget_course(visitor: Visitor, course: Course) -> None:
-    """Delete the course with all its students.  Raises as `owners.delete`."""
+    """Delete the course with all its students.  Raises as `ownership.delete`."""
     for enrolment in course.enrolments.select_related("course"):
         forget(visitor, enrolment)
     for sandbox in course.sandboxes.all():  # the teacher's
@@ -69,7 +69,7 @@ def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
 def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
     """Remove the secrets of these places from browsers' sessions, and nothing else."""
     places = list(enrolments)
-    gone = {place.digest for place in places}
+    gone = {enrolment.digest for enrolment in places}
     for row, content in belongings.sessions_of(places):
         content[SEATS] = {slug: secret for slug, secret in content[SEATS].items() if digest(secret) not in gone}
         row.session_data = SESSIONS.SessionStore().encode(content)

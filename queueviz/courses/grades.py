@@ -85,17 +85,17 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
     if enrolment is not None:
         places = places.filter(pk=enrolment.pk)
     work: dict[tuple[int, str], Submission] = {
-        (one.enrolment_id, one.lab): one
-        for one in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")
+        (submission.enrolment_id, submission.lab): submission
+        for submission in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")
     }
     return [
         StudentResult(
-            place.pk,
-            place.pseudonym,
-            place.name,
-            tuple(_result(LABS[slug], work.get((place.pk, slug))) for slug in course.labs if slug in LABS),
+            enrolment.pk,
+            enrolment.pseudonym,
+            enrolment.name,
+            tuple(_result(LABS[slug], work.get((enrolment.pk, slug))) for slug in course.labs if slug in LABS),
         )
-        for place in places
+        for enrolment in places
     ]
 
 
@@ -114,10 +114,10 @@ def note(submission: Submission, row: LabRow) -> None:
 
 
 def steps_of(row: LabRow) -> list[Step]:
-    found: list[Step] = []
+    steps: list[Step] = []
     for number, step in enumerate(row["steps"], start=1):
         if (met := step["met"]) is not None:
-            found.append(
+            steps.append(
                 {
                     "step": number,
                     "at_ms": met["at_ms"],
@@ -127,7 +127,7 @@ def steps_of(row: LabRow) -> list[Step]:
                     "hints": step["hints"],
                 }
             )
-    return found
+    return steps
 
 
 def _noted(grade: Grade, row: LabRow) -> bool:
@@ -145,9 +145,9 @@ def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))
     added = [
-        {"step": one["step"], "part": one["part"], "seq": int(one["seq"]), "digest": one["digest"]}
-        for one in row["receipts"]
-        if not known or int(one["seq"]) > known[-1]["seq"]
+        {"step": receipt["step"], "part": receipt["part"], "seq": int(receipt["seq"]), "digest": receipt["digest"]}
+        for receipt in row["receipts"]
+        if not known or int(receipt["seq"]) > known[-1]["seq"]
     ][:left]
     return {**kept, name: [*known, *added]} if added else dict(kept)
 

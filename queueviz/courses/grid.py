@@ -59,17 +59,19 @@ def students_of(course: Course) -> list[Student]:
     """Return the students in the order in which they joined."""
     newest: dict[int, Submission] = {}
     done: dict[int, int] = {}
-    for one in Submission.objects.filter(enrolment__course=course).select_related("sandbox").order_by("begun_at", "pk"):
-        newest[one.enrolment_id] = one
-        done[one.enrolment_id] = done.get(one.enrolment_id, 0) + (one.finished_at is not None)
-    found = []
+    for submission in (
+        Submission.objects.filter(enrolment__course=course).select_related("sandbox").order_by("begun_at", "pk")
+    ):
+        newest[submission.enrolment_id] = submission
+        done[submission.enrolment_id] = done.get(submission.enrolment_id, 0) + (submission.finished_at is not None)
+    students = []
     for row in course.enrolments.filter(removed_at__isnull=True).order_by("pk"):
         work = newest.get(row.pk)
         slug = work.sandbox.slug if work is not None and work.sandbox is not None else None
-        found.append(
+        students.append(
             Student(row.pk, row.pseudonym, slug, done.get(row.pk, 0), row.asks_since, row.question, row.seen_at)
         )
-    return found
+    return students
 
 
 class Grid:
@@ -90,8 +92,8 @@ class Grid:
             self._note(slug, tile, now)
         differ = differences({slug: self._tiles[slug] for slug in tiles})
         return {
-            str(one.number): self._row(one, now, differ.get(one.slug or ""), shown=one.slug in tiles)
-            for one in students
+            str(student.number): self._row(student, now, differ.get(student.slug or ""), shown=student.slug in tiles)
+            for student in students
         }
 
     def _note(self, slug: str, tile: TileRow, now: datetime) -> None:
@@ -147,10 +149,10 @@ class Grid:
 
 
 def counts(rows: Mapping[str, GridRow]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    by_state: dict[str, int] = {}
     for row in rows.values():
-        found[row["state"]] = found.get(row["state"], 0) + 1
-    return found
+        by_state[row["state"]] = by_state.get(row["state"], 0) + 1
+    return by_state
 
 
 def _ms(at: datetime | None) -> int | None:

@@ -65,9 +65,9 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
     be shown, 429 too fast.
     """
     course = _of_code(visitor, code)
-    found = place_in(visitor, course)
-    if found is not None:
-        return found
+    current = place_in(visitor, course)
+    if current is not None:
+        return current
     JOINS.demand(visitor.address)
     secret = secrets.token_urlsafe(SEAT_BYTES)
     enrolment = new_place(course, secret, _clean(pseudonym))
@@ -75,7 +75,7 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
     return enrolment
 
 
-def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
+def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
     """Return a new place for this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))
@@ -86,17 +86,21 @@ def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
                 "Ask the teacher for another one.",
                 most=course.most_students,
             )
-        if wanted in taken:
+        if requested in taken:
             raise ActionRefused(
-                422, "{pseudonym} is taken in this course.", "Choose another one.", field="pseudonym", pseudonym=wanted
+                422,
+                "{pseudonym} is taken in this course.",
+                "Choose another one.",
+                field="pseudonym",
+                pseudonym=requested,
             )
-        return course.enrolments.create(pseudonym=wanted or _free(taken), digest=digest(secret))
+        return course.enrolments.create(pseudonym=requested or _free(taken), digest=digest(secret))
 
 
 def secret_of(visitor: Visitor, course: Course) -> str | None:
     """Return the secret in the student's own link."""
-    found: str | None = visitor.session.get(SEATS, {}).get(course.slug)
-    return found
+    secret: str | None = visitor.session.get(SEATS, {}).get(course.slug)
+    return secret
 
 
 def leave(visitor: Visitor, course: Course) -> None:
@@ -107,12 +111,14 @@ def leave(visitor: Visitor, course: Course) -> None:
 
 def take(visitor: Visitor, secret: str) -> Enrolment:
     """Go on at this browser.  Raises ActionRefused (404) where the link is no student's, or is one no more."""
-    found = Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()
-    if found is None:
+    enrolment = (
+        Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()
+    )
+    if enrolment is None:
         GUESSES.demand(visitor.address)
         raise ActionRefused(404, "This link leads to no place in a course.", "Ask the teacher for a new one.")
-    keep(visitor, found.course, secret)
-    return found
+    keep(visitor, enrolment.course, secret)
+    return enrolment
 
 
 def _of_code(visitor: Visitor, code: str) -> Course:

@@ -49,10 +49,10 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
 
 def rows(course: Course) -> list[PaceRow]:
     """Return the labs in the order of the course."""
-    found = []
+    step_rows = []
     for lab in (LABS[slug] for slug in course.labs if slug in LABS):
         until, steps = course.open_until.get(lab.slug), len(lab.steps)
-        found.append(
+        step_rows.append(
             PaceRow(
                 lab,
                 gettext(lab.title),
@@ -61,7 +61,7 @@ def rows(course: Course) -> list[PaceRow]:
                 until + 1 if until is not None and until < steps else None,
             )
         )
-    return found
+    return step_rows
 
 
 def is_closed(course: Course, lab: str, step: int) -> bool:
@@ -70,9 +70,9 @@ def is_closed(course: Course, lab: str, step: int) -> bool:
     return until is not None and step > until
 
 
-def demand(place: Sandbox | Cluster, role: Role, action: Action) -> None:
+def demand(at: Sandbox | Cluster, role: Role, action: Action) -> None:
     """Raises ActionRefused (409) where a student answers a step that is not open yet, or asks for its hint."""
-    if role != "student" or not isinstance(place, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
+    if role != "student" or not isinstance(at, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
         return
-    if place.course is not None and is_closed(place.course, action.lab, action.step):
+    if at.course is not None and is_closed(at.course, action.lab, action.step):
         raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until it is open.", step=action.step)

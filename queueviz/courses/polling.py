@@ -162,13 +162,15 @@ def results(poll: Poll) -> Results:
         raise ActionRefused(
             409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=poll.number
         )
-    given: dict[int, dict[int, int]] = {}  # by student
+    by_student: dict[int, dict[int, int]] = {}  # by student
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
     for student, round_, answer in votes.values_list("enrolment_id", "round", "answer"):
-        given.setdefault(student, {})[round_] = answer
-    first, second = (Counter(one[round_] for one in given.values() if round_ in one) for round_ in (1, 2))
+        by_student.setdefault(student, {})[round_] = answer
+    first, second = (
+        Counter(answers[round_] for answers in by_student.values() if round_ in answers) for round_ in (1, 2)
+    )
     rows = [Counted(answer, first[at], second[at], at == poll.shown) for at, answer in enumerate(poll.choices)]
-    changed = sum(1 in one and 2 in one and one[1] != one[2] for one in given.values())
+    changed = sum(1 in answers and 2 in answers and answers[1] != answers[2] for answers in by_student.values())
     return Results(rows, students(poll.course), changed, next((row for row in rows if row.was_shown), None))
 
 
@@ -183,15 +185,15 @@ def _shown(poll: Poll, text: str) -> int | None:
 
 
 def _question(text: str) -> str:
-    found = _line(text, QUESTION_CHARS, "question")
-    if not found:
+    question = _line(text, QUESTION_CHARS, "question")
+    if not question:
         raise ActionRefused(422, "A poll needs a question.", "Write one.", field="question")
-    return found
+    return question
 
 
-def _choices(given: list[tuple[str, str]]) -> list[Answer]:
+def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
     """Return the answers that are not blank."""
-    if len(given) > MOST_ANSWERS:
+    if len(pairs) > MOST_ANSWERS:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
@@ -201,10 +203,10 @@ def _choices(given: list[tuple[str, str]]) -> list[Answer]:
             most=MOST_ANSWERS,
         )
     lines = [
-        Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence")) for value, text in given
+        Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence")) for value, text in pairs
     ]
-    found = [one for one in lines if one.value or one.sentence]
-    if len(found) < FEWEST_ANSWERS:
+    answers = [line for line in lines if line.value or line.sentence]
+    if len(answers) < FEWEST_ANSWERS:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
@@ -213,28 +215,32 @@ def _choices(given: list[tuple[str, str]]) -> list[Answer]:
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
         )
-    for at, one in enumerate(found):
-        if not one.value:
+    for at, answer in enumerate(answers):
+        if not answer.value:
             raise ActionRefused(
-                422, "“{sentence}” has no value.", "Give it a number or a letter.", field="value", sentence=one.sentence
+                422,
+                "“{sentence}” has no value.",
+                "Give it a number or a letter.",
+                field="value",
+                sentence=answer.sentence,
             )
-        if one.value in [other.value for other in found[:at]]:
+        if answer.value in [other.value for other in answers[:at]]:
             raise ActionRefused(
-                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=one.value
+                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=answer.value
             )
-    return found
+    return answers
 
 
 def _line(text: str, most: int, field: str) -> str:
     """One line that can be shown."""
-    found = " ".join(unicodedata.normalize("NFC", text).split())
-    if len(found) > most or any(unicodedata.category(char)[0] == "C" for char in found):
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    if len(line) > most or any(unicodedata.category(char)[0] == "C" for char in line):
         raise ActionRefused(
             422,
             "“{text}” is too long, or cannot be shown.",
             "Use at most {most} characters.",
             field=field,
-            text=found[:20],
+            text=line[:20],
             most=most,
         )
-    return found
+    return line

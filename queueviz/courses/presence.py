@@ -20,9 +20,9 @@ def note(visitor: Visitor) -> None:
     if not digests:
         return
     now = timezone.now()
-    found = Enrolment.objects.filter(digest__in=digests, removed_at__isnull=True)
-    found.filter(seen_at__isnull=True).update(seen_at=now)
-    found.filter(seen_at__lt=now - NOTED_EVERY).update(seen_at=now)
+    enrolments = Enrolment.objects.filter(digest__in=digests, removed_at__isnull=True)
+    enrolments.filter(seen_at__isnull=True).update(seen_at=now)
+    enrolments.filter(seen_at__lt=now - NOTED_EVERY).update(seen_at=now)
 
 
 def ask(enrolment: Enrolment, question: str) -> None:

@@ -21,9 +21,11 @@ def ended_at(course: Course) -> datetime:
     """Return the course's due date; of a course without one, the last visit."""
     if course.due_at is not None:
         return course.due_at
-    seen = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
+    latest_times = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
     visited = course.sandboxes.aggregate(visited=Max("visited_at"))
-    latest: datetime = max(at for at in (course.created_at, *seen.values(), *visited.values()) if at is not None)
+    latest: datetime = max(
+        at for at in (course.created_at, *latest_times.values(), *visited.values()) if at is not None
+    )
     return latest
 
 
@@ -63,5 +65,5 @@ def sweep() -> None:
             forgetting.forget(Visitor(), enrolment)
         if not course.enrolments.exists():
             forgetting.forget_course(Visitor(), course)
-    except SandboxError as why:
-        log.warning("a course that is over could not be deleted: %s", why)
+    except SandboxError as error:
+        log.warning("a course that is over could not be deleted: %s", error)

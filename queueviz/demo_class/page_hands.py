@@ -114,8 +114,8 @@ class PageHands:
 
     def ask(self, question: Question) -> dict[str, Any]:
         name = next(name for name, kind in BY_NAME.items() if type(question) is kind)
-        given = {name: value for name, value in vars(question).items() if value is not None}
-        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(given, doseq=True)}").json()
+        arguments = {name: value for name, value in vars(question).items() if value is not None}
+        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(arguments, doseq=True)}").json()
         return answer
 
     # What a script does not have: of the page, and of the person before it.
@@ -126,8 +126,8 @@ class PageHands:
     def look(self) -> None:
         """Read the panel, as a page does after an event.  The clock is paused while there is text to read."""
         self._pages.get(self._panel, **PANEL)
-        found = self.state["open"]
-        self._run_clock(1.0 if found is None or found["phase"] in RUNS else 0.0)
+        step = self.state["open"]
+        self._run_clock(1.0 if step is None or step["phase"] in RUNS else 0.0)
 
     @property
     def hand_is_up(self) -> bool:
@@ -156,8 +156,8 @@ class PageHands:
         self._pages.post(self._panel, form, **PANEL)
 
     def _act(self, action: Action) -> int:
-        given = {"action": name_of(action), **fields_of(action, whole=True)}
-        return int(self._pages.send(f"{self._api}/actions", given).json()["seq"])
+        arguments = {"action": name_of(action), **fields_of(action, whole=True)}
+        return int(self._pages.send(f"{self._api}/actions", arguments).json()["seq"])
 
     def _run_clock(self, rate: float) -> None:
         if rate != self._rate:
@@ -168,8 +168,8 @@ class PageHands:
         return int(self._pages.get(self._api).json()["at_ms"])
 
     def _step(self) -> int:
-        found = self.state["open"]
-        return len(self._lab.steps) if found is None else found["step"]
+        step = self.state["open"]
+        return len(self._lab.steps) if step is None else step["step"]
 
 
 def with_numbers(row: Row) -> Row:
@@ -193,8 +193,8 @@ def _number(value: Any) -> Any:
 
 
 def _place(row: LabRow) -> tuple[int, int | None, str | None]:
-    found = row["open"]
-    return row["attempt"], found and found["step"], found and found["phase"]
+    step = row["open"]
+    return row["attempt"], step and step["step"], step and step["phase"]
 
 
 def _does(row: LabRow) -> bool:

@@ -91,9 +91,9 @@ class PlayedStudent:
                     play()
                 except Over:
                     raise
-                except Exception as why:
-                    said = str(why) if isinstance(why, RemoteRefused) else f"{type(why).__name__}: {why}"
-                    self._say(f"{self.place.name} begins again: {said}")
+                except Exception as error:
+                    reason = str(error) if isinstance(error, RemoteRefused) else f"{type(error).__name__}: {error}"
+                    self._say(f"{self.place.name} begins again: {reason}")
                     self.rest(self.place.chance.between(*AFTER_TROUBLE_S))
         except Over:
             pass
@@ -218,7 +218,7 @@ def _mistaken(lab: Lab, hands: PageHands) -> None:
     """Play the first usual mistake that ends in an answer, so that the answer can be repeated."""
     for wrong in lab.wrong:
         wrong.play(hands)
-        found = hands.state["open"]
-        if hands.said is not None and found is not None and found["phase"] == hands.said[0]:
+        step = hands.state["open"]
+        if hands.said is not None and step is not None and step["phase"] == hands.said[0]:
             return
         hands.start_over()

@@ -96,9 +96,9 @@ class EngineActor:
 
     async def listen(self, engine: str, web: str) -> list[bytes]:
         """Return packed messages for that web process, perhaps none.  Raises OtherEngine."""
-        said = await (await self._end_of(engine, web)).listen()
+        messages = await (await self._end_of(engine, web)).listen()
         end_without_lease(self._lease)  # an acknowledgement is among them
-        return said
+        return messages
 
     async def stop(self) -> None:
         """Close everything cleanly, for others to have.  The caller then ends the actor."""
@@ -189,8 +189,8 @@ class EngineActor:
         while not self._stopped.wait(pause_s):
             try:
                 is_to_drain = self._lease.renew_once(self._figures())
-            except LeaseUnreachable as why:
-                log.warning("%s was not renewed: %s", self._lease.engine, why)
+            except LeaseUnreachable as error:
+                log.warning("%s was not renewed: %s", self._lease.engine, error)
                 pause_s = RETRY_EVERY_S
                 continue
             except LeaseLost:
@@ -232,8 +232,8 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
         lease = make(f"{name}.{secrets.token_hex(4)}")
         try:
             lease.enlist(name, f"{address} pid {os.getpid()}")
-        except (LeaseUnreachable, LeaseLost) as why:
-            log.warning("%s has no lease yet: %s", name, why)
+        except (LeaseUnreachable, LeaseLost) as error:
+            log.warning("%s has no lease yet: %s", name, error)
             time.sleep(RETRY_EVERY_S)
         else:
             return lease

@@ -24,7 +24,7 @@ class Calls:
         self._waiting: dict[int, Future[Any]] = {}
         self._over = False
 
-    def ask(self, say: Callable[..., None], kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, say: Callable[..., None], kind: str, *args: Any) -> "Future[Any]":
         """Say a message with a number; the future gets the answer, or at once why there will be none."""
         future: Future[Any] = Future()
         with self._lock:
@@ -34,9 +34,9 @@ class Calls:
             self._waiting[number] = future
         future.add_done_callback(lambda _: self._waiting.pop(number, None))
         try:
-            say(kind, number, *given)
-        except EngineBusy as why:
-            settle(future, why=why)
+            say(kind, number, *args)
+        except EngineBusy as error:
+            settle(future, why=error)
         return future
 
     def take(self, message: wire.Message) -> bool:

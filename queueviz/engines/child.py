@@ -29,12 +29,14 @@ Heard = Callable[[wire.Message], None]  # on the process's reading thread
 class Child:
     """An engine process.  Thread-safe.
 
-    `said` gets messages that are no answers.  `ended` is called once, when the process is gone.
+    `received` gets messages that are no answers.  `ended` is called once, when the process is gone.
     """
 
-    def __init__(self, begin: wire.Begin, said: Heard, ended: Callable[["Child"], None], keep: tuple[int, ...]) -> None:
+    def __init__(
+        self, begin: wire.Begin, received: Heard, ended: Callable[["Child"], None], keep: tuple[int, ...]
+    ) -> None:
         """`keep`: descriptors it inherits."""
-        self._said, self._ended = said, ended
+        self._said, self._ended = received, ended
         self._end, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-m", "queueviz.engines.process", str(theirs.fileno())]
@@ -65,9 +67,9 @@ class Child:
             raise EngineBusy("The engine did not start.") from None
         return self
 
-    def ask(self, kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, kind: str, *args: Any) -> "Future[Any]":
         """A message with a number, which an answer will come to."""
-        return self._calls.ask(self.say, kind, *given)
+        return self._calls.ask(self.say, kind, *args)
 
     def say(self, *message: Any) -> None:
         """Raises EngineBusy where it has not read for long."""

@@ -116,11 +116,11 @@ class Pool:
         with self._changing:
             self._places.pop(slug, None)
 
-    def ask(self, index: int, kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, index: int, kind: str, *args: Any) -> "Future[Any]":
         """Call one engine.  While the engine is started again, the future fails at once."""
         child = self._children[index]
         if child is not None:
-            return child.ask(kind, *given)
+            return child.ask(kind, *args)
         return failed(EngineBusy("The engine is being started again. Try again in a moment."))
 
     def say(self, index: int, *message: Any) -> None:
@@ -129,14 +129,14 @@ class Pool:
         if child is not None:
             try:
                 child.say(*message)
-            except EngineBusy as why:
-                log.warning("engine %d: %s", index, why)
+            except EngineBusy as error:
+                log.warning("engine %d: %s", index, error)
 
     def stop(self, timeout_s: float = STOP_WITHIN_S) -> None:
         """All at once, each cleanly if it can be."""
         self._stopping.set()
-        there = [child for child in self._children if child is not None]
-        stops = [threading.Thread(target=child.stop, args=(timeout_s,)) for child in there]
+        running = [child for child in self._children if child is not None]
+        stops = [threading.Thread(target=child.stop, args=(timeout_s,)) for child in running]
         for stop in stops:
             stop.start()
         for stop in stops:
@@ -145,7 +145,7 @@ class Pool:
 
     def _begin(self, index: int) -> Child:
         with self._changing:
-            mine = frozenset(slug for slug, place in self._places.items() if place == index)
+            mine = frozenset(slug for slug, holder in self._places.items() if holder == index)
         begin = wire.Begin(
             str(self._home), with_ports_of(self._config, index, self._number), Share(index, mine), self._logging
         )

@@ -66,7 +66,7 @@ class AnyPool(Protocol):
     def displace(self, slug: str) -> None:
         """Forget the place of a sandbox that is deleted, or is elsewhere."""
 
-    def ask(self, engine: Place, kind: str, *given: Any) -> "Future[Any]": ...
+    def ask(self, engine: Place, kind: str, *args: Any) -> "Future[Any]": ...
     def say(self, engine: Place, *message: Any) -> None: ...
 
 
@@ -83,8 +83,8 @@ class PoolPort:
             raise AttributeError(verb)
         return partial(self._to_one, verb)
 
-    def create(self, slug: str, *given: Any, **named: Any) -> "Future[dict[str, Any]]":
-        return self._make("create", slug, *given, **named)
+    def create(self, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+        return self._make("create", slug, *args, **named)
 
     def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
         """The parent's engine shows its journal first: another one may make the branch."""
@@ -107,13 +107,15 @@ class PoolPort:
 
     def _read(self, channels: Sequence[str], places: list[Place]) -> "Future[list[Any]]":
         asked = {
-            place: self._call(place, "read", [name for name, at in zip(channels, places, strict=True) if at == place])
-            for place in dict.fromkeys(places)
+            holder: self._call(
+                holder, "read", [name for name, at in zip(channels, places, strict=True) if at == holder]
+            )
+            for holder in dict.fromkeys(places)
         }
 
         def in_order(answers: list[list[Any]]) -> list[Any]:
-            each = {place: iter(answer) for place, answer in zip(asked, answers, strict=True)}
-            return [next(each[place]) for place in places]
+            each = {holder: iter(answer) for holder, answer in zip(asked, answers, strict=True)}
+            return [next(each[holder]) for holder in places]
 
         return gathered(list(asked.values()), in_order)
 
@@ -126,44 +128,44 @@ class PoolPort:
     def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
         """Return the answer of each engine, by its name or its number, from 1 on."""
         return {
-            str(place + 1) if isinstance(place, int) else str(place): self._call(place, "status")
-            for place in self.pool.engines()
+            str(holder + 1) if isinstance(holder, int) else str(holder): self._call(holder, "status")
+            for holder in self.pool.engines()
         }
 
-    def merged(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+    def merged(self, statuses: list[dict[str, Any]]) -> dict[str, Any]:
         """The statuses of the engines that answered, as one."""
-        total = {name: sum(status[name] for status in found) for name in ("awake", "known", "cap", "fds")}
+        total = {name: sum(status[name] for status in statuses) for name in ("awake", "known", "cap", "fds")}
         for name in ("sandboxes", "attached"):
-            total[name] = {slug: row for status in found for slug, row in status[name].items()}
+            total[name] = {slug: row for status in statuses for slug, row in status[name].items()}
         return {
             **total,
-            "fd_limit": sum(status["fd_limit"] for status in found),
+            "fd_limit": sum(status["fd_limit"] for status in statuses),
             "engines": self.pool.size,
-            "engines_answering": len(found),
-            "full": next((full for status in found if (full := status.get("full"))), None),
+            "engines_answering": len(statuses),
+            "full": next((full for status in statuses if (full := status.get("full"))), None),
         }
 
     def figures(self) -> "Future[list[dict[str, int]]]":
         """Return the counters of each engine's hub (`Hub.counted`)."""
-        asked = [self.pool.ask(place, "figures") for place in self.pool.engines()]
-        return gathered(asked, lambda found: found, some=True)
+        asked = [self.pool.ask(holder, "figures") for holder in self.pool.engines()]
+        return gathered(asked, lambda figures: figures, some=True)
 
-    def _make(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[dict[str, Any]]":
-        return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *given, **named))
+    def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+        return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *args, **named))
 
-    def _to_one(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
+    def _to_one(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
         """Call the engine of the sandbox; once more if that engine no longer has it."""
 
         def go(*, again: bool) -> "Future[Any]":
-            return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *given, **named))
+            return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *args, **named))
 
         return unless(go(again=False), NotHeld, lambda: go(again=True))
 
-    def _at_its_place(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
-        return self._call(self.pool.place_of(slug), verb, slug, *given, **named)
+    def _at_its_place(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
+        return self._call(self.pool.place_of(slug), verb, slug, *args, **named)
 
-    def _call(self, place: Place, verb: str, *given: Any, **named: Any) -> "Future[Any]":
-        return self.pool.ask(place, "call", verb, given, named)
+    def _call(self, place: Place, verb: str, *args: Any, **named: Any) -> "Future[Any]":
+        return self.pool.ask(place, "call", verb, args, named)
 
 
 def _nothing(_: list[Any]) -> None: ...
@@ -180,5 +182,5 @@ def _is_there(deleted: "Future[None]") -> bool:
     """Return whether the sandbox still exists after its deletion was requested."""
     if deleted.cancelled():
         return True
-    why = deleted.exception()
-    return why is not None and not (isinstance(why, ActionRefused) and why.status == 404)
+    error = deleted.exception()
+    return error is not None and not (isinstance(error, ActionRefused) and error.status == 404)

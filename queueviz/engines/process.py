@@ -55,8 +55,8 @@ def main(descriptor: int) -> None:
     engine = Engine(Path(begin.home), begin.config, share=begin.share, beside=conversation.run)
     try:
         engine.start()
-    except Exception as why:
-        end.sendall(wire.pack(("refused", why)))
+    except Exception as error:
+        end.sendall(wire.pack(("refused", error)))
         return
     while not stop.wait(1.0):  # a signal is only seen between waits
         if not engine.is_alive:

@@ -35,11 +35,11 @@ def connect(address: str) -> None:
             ray.init(
                 address=address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False, **_this_machine()
             )
-        except (ConnectionError, ValueError, RuntimeError, OSError) as why:
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             raise EngineBusy(
-                f"The Ray cluster at {address} is not reached from this machine: {_one_line(why)} Start "
+                f"The Ray cluster at {address} is not reached from this machine: {_one_line(error)} Start "
                 f"Ray here: ray start --address={address}"
-            ) from why
+            ) from error
 
 
 def see_that_there_are(number: int) -> None:
@@ -75,5 +75,5 @@ def _this_machine() -> dict[str, Any]:
     return {"_node_ip_address": settings.QUEUEVIZ_RAY_NODE} if settings.QUEUEVIZ_RAY_NODE else {}
 
 
-def _one_line(why: Exception) -> str:
-    return " ".join(str(why).split())[:300]
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

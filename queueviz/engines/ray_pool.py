@@ -98,8 +98,8 @@ class RayPool:
     def place_of(self, slug: str) -> str:
         """The engine that has it, as far as is known; of no engine, its name is empty."""
         if is_attached(slug):
-            there = self.engines()
-            return there[crc32(slug.encode()) % len(there)] if there else ""
+            engines = self.engines()
+            return engines[crc32(slug.encode()) % len(engines)] if engines else ""
         return self._places.get(slug, "")
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
@@ -120,16 +120,16 @@ class RayPool:
             self._places.pop(slug, None)
             self._confirmed.pop(slug, None)
 
-    def ask(self, engine: str, kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, engine: str, kind: str, *args: Any) -> "Future[Any]":
         link = self._links.get(engine)
-        return link.ask(kind, *given) if link is not None else failed(EngineBusy(NOT_LINKED))
+        return link.ask(kind, *args) if link is not None else failed(EngineBusy(NOT_LINKED))
 
     def say(self, engine: str, *message: Any) -> None:
         if (link := self._links.get(engine)) is not None:
             try:
                 link.say(*message)
-            except EngineBusy as why:
-                log.warning("engine %s: %s", engine, why)
+            except EngineBusy as error:
+                log.warning("engine %s: %s", engine, error)
 
     def stop(self, timeout_s: float = 0.0) -> None:
         """The engines go on; sandboxes of pages that are closed are closed in time."""
@@ -150,18 +150,18 @@ class RayPool:
         return asked.add_done_callback(partial(self._tried, slug, new, engine, left, whole))
 
     def _tried(self, slug: str, new: bool, engine: str, left: int, whole: "Future[None]", asked: "Future[Any]") -> None:
-        why = asked.exception()
-        if why is None:
+        error = asked.exception()
+        if error is None:
             with self._changing:
                 self._places[slug] = self._confirmed[slug] = engine
             return settle(whole)
-        if isinstance(why, HeldElsewhere):
-            if self._is_up(why.engine) and left > 1:
-                return self._try(slug, new, why.engine, left - 1, whole)
-            why = EngineBusy(GONE)
-        elif isinstance(why, EngineBusy) and left > 1:  # it is being drained: others may have it
+        if isinstance(error, HeldElsewhere):
+            if self._is_up(error.engine) and left > 1:
+                return self._try(slug, new, error.engine, left - 1, whole)
+            error = EngineBusy(GONE)
+        elif isinstance(error, EngineBusy) and left > 1:  # it is being drained: others may have it
             return self._try(slug, new, "", left - 1, whole)
-        return settle(whole, why=why)
+        return settle(whole, why=error)
 
     def _is_up(self, engine: str) -> bool:
         link = self._links.get(engine)
@@ -185,9 +185,9 @@ class RayPool:
             try:
                 self._look()
                 lost = False
-            except LeaseUnreachable as why:
+            except LeaseUnreachable as error:
                 if not lost:
-                    log.warning("%s", why)
+                    log.warning("%s", error)
                 lost = True
             except Exception:
                 log.exception("looking for engines failed")

@@ -91,8 +91,8 @@ class Viewers:
             return None
         try:
             await self.reach(slug_of(name) or "")
-        except EngineBusy as why:
-            log.info("%s was not opened: %s", name, why)
+        except EngineBusy as error:
+            log.info("%s was not opened: %s", name, error)
             return await viewer.send(frames.end(name[:1_000], "failed"))
         engine = self._engine_of(name)
         if engine not in entered.engines:
@@ -103,8 +103,8 @@ class Viewers:
         joined = asyncio.wrap_future(self._pool.ask(engine, "join", entered.number, name, after))
         try:
             await asyncio.wait_for(joined, JOINED_WITHIN_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("%s was not opened: %s", name, why)
+        except (SandboxError, TimeoutError) as error:
+            log.info("%s was not opened: %s", name, error)
             await viewer.send(frames.end(name[:1_000], "failed"))
 
     async def reach(self, slug: str) -> None:
@@ -173,21 +173,21 @@ class Viewers:
     async def _close(self, viewer: Viewer, code: int) -> None:
         try:
             await viewer.close(code)
-        except Exception as why:  # the socket went away; its consumer says so in a moment
-            log.debug("closing the socket of %s failed: %s", viewer.address, why)
+        except Exception as error:  # the socket went away; its consumer says so in a moment
+            log.debug("closing the socket of %s failed: %s", viewer.address, error)
 
     async def _engine_ended(self, engine: Place) -> None:
         for viewer, entered in list(self._entered.items()):
             if engine in entered.engines:
                 await self._close(viewer, ENGINE_ENDED)
 
-    async def _answer(self, engine: Place, question: str, number: int, *given: Any) -> None:
+    async def _answer(self, engine: Place, question: str, number: int, *args: Any) -> None:
         """Answer an engine's question about rights.  If the database fails, no right is granted and none is revoked."""
         try:
-            answer: Any = await (self._may_see(*given) if question == "may_see" else self._may_still_see(*given))
-        except Exception as why:
-            log.warning("rights could not be checked: %s", why)
-            answer = [Sight.NO_SCORES] * len(given[0]) if question == "still_see" else Sight.NOTHING
+            answer: Any = await (self._may_see(*args) if question == "may_see" else self._may_still_see(*args))
+        except Exception as error:
+            log.warning("rights could not be checked: %s", error)
+            answer = [Sight.NO_SCORES] * len(args[0]) if question == "still_see" else Sight.NOTHING
         self._pool.say(engine, "answer", number, answer)
 
     async def _may_see(self, number: int, slug: str) -> Sight:
@@ -195,20 +195,20 @@ class Viewers:
         return Sight.NOTHING if viewer is None else await viewer.may_see(slug)
 
     async def _may_still_see(self, asked: Sequence[tuple[int, str]]) -> list[Sight]:
-        there = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
-        found = iter(await self._still_see([(there[number], slug) for number, slug in asked if number in there]))
-        return [next(found) if number in there else Sight.NOTHING for number, _ in asked]
+        visitors = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
+        sights = iter(await self._still_see([(visitors[number], slug) for number, slug in asked if number in visitors]))
+        return [next(sights) if number in visitors else Sight.NOTHING for number, _ in asked]
 
     def _engine_of(self, name: str) -> Place:
         """Return the engine that has the channel's sandbox, or that reports that there is none."""
         return self._pool.place_of(slug_of(name) or "")
 
-    def _do(self, viewer: Viewer, does: str, *given: Any, at: Place = None, **named: Any) -> None:
+    def _do(self, viewer: Viewer, does: str, *args: Any, at: Place = None, **named: Any) -> None:
         """Act on the viewer in the hubs that have it, or in that of one engine."""
         entered = self._entered.get(viewer, NOT_ENTERED)
         for engine in entered.engines:
             if at in (None, engine):
-                self._pool.say(engine, "viewer", entered.number, does, given, named)
+                self._pool.say(engine, "viewer", entered.number, does, args, named)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)

@@ -40,13 +40,13 @@ def unpack(packed: bytes) -> Message:
     return message
 
 
-def pack_failure(number: int, why: BaseException) -> bytes:
+def pack_failure(number: int, error: BaseException) -> bytes:
     """The answer of a call that failed; of an exception that does not travel, its text does."""
     try:
-        return pack(("failed", number, why))
+        return pack(("failed", number, error))
     except Exception:
-        kind = SandboxError if isinstance(why, SandboxError) else EngineBusy
-        return pack(("failed", number, kind(f"{type(why).__name__}: {why}")))
+        kind = SandboxError if isinstance(error, SandboxError) else EngineBusy
+        return pack(("failed", number, kind(f"{type(error).__name__}: {error}")))
 
 
 def messages(end: socket.socket) -> Iterator[Any]:

@@ -25,21 +25,21 @@ class MarkUnread(ValueError):
 
 def scan(directory: Path, root: Path) -> list[Mark]:
     """All marks below `directory`; test ids are relative to `root`.  By file, then in the order of the source."""
-    found = []
+    marks = []
     for path in sorted(directory.rglob("test_*.py")):
         text = path.read_text("utf-8")
         if MARKER in text:
-            found += _Source(path.relative_to(root).as_posix(), ast.parse(text)).marks()
-    return found
+            marks += _Source(path.relative_to(root).as_posix(), ast.parse(text)).marks()
+    return marks
 
 
 def by_row(marks: Iterable[Mark]) -> dict[str, list[str]]:
     """Return tests by row, each once."""
-    found: dict[str, list[str]] = {}
+    tests: dict[str, list[str]] = {}
     for row, test in marks:
-        if test not in found.setdefault(row, []):
-            found[row].append(test)
-    return found
+        if test not in tests.setdefault(row, []):
+            tests[row].append(test)
+    return tests
 
 
 class _Source:
@@ -56,11 +56,11 @@ class _Source:
         }
 
     def marks(self) -> list[Mark]:
-        found = list(self._of(self.tree.body, self.name, self._pytestmark(self.tree.body)))
+        marks = list(self._of(self.tree.body, self.name, self._pytestmark(self.tree.body)))
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and _is_mark(node) and node not in self.read:
                 raise MarkUnread(f"{self.name}:{node.lineno}: this mark belongs to no test that can be read from here")
-        return found
+        return marks
 
     def _of(self, body: list[ast.stmt], prefix: str, outer: list[str]) -> Iterator[Mark]:
         for node in body:
@@ -72,13 +72,13 @@ class _Source:
                     yield Mark(row, f"{prefix}::{node.name}")
 
     def _pytestmark(self, body: list[ast.stmt]) -> list[str]:
-        given = [
+        assigned = [
             node.value
             for node in body
             if isinstance(node, ast.Assign)
             and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
         ]
-        return self._rows(given)
+        return self._rows(assigned)
 
     def _rows(self, expressions: Iterable[ast.expr]) -> list[str]:
         """Return rows of the marks in decorators, lists of marks, and parameters."""

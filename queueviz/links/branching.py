@@ -28,8 +28,8 @@ def branch(
     demand_answers_given(visit)
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     changes: dict[int, Action | None] = dict.fromkeys(without)
-    for seq, given in (instead or {}).items():
-        changes[seq] = action = parse_action(given)
+    for seq, fields in (instead or {}).items():
+        changes[seq] = action = parse_action(fields)
         if not allows("owner", action):
             raise policy.forbidden(visitor, visit)
     return ownership.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))

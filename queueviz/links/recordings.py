@@ -125,8 +125,8 @@ class Recordings:
                     del self._made[making.path]
                     if making.why is None:
                         part.replace(making.path)
-        except OSError as why:
-            making.why = (why.strerror or str(why)).lower()
+        except OSError as error:
+            making.why = (error.strerror or str(error)).lower()
         except Exception:
             log.exception("making %s failed", making.path)
             making.why = "something broke on our side"
@@ -149,8 +149,8 @@ class Recordings:
             assert process.stdout is not None
             if self._is_forgotten(making):  # before there was a process to be ended
                 process.kill()
-            with process, process.stdout as said:
-                for line in said:
+            with process, process.stdout as lines:
+                for line in lines:
                     making.progress = float(line)
                     if self._is_forgotten(making):
                         process.kill()
@@ -166,9 +166,9 @@ class Recordings:
     def _make_room(self, newest: Path) -> None:
         """Remove those that were not asked for longest."""
         sizes = sorted(
-            (found.stat().st_mtime, found.stat().st_size, found)
-            for found in (self._home / FOLDER).glob("*/*.qvr")
-            if found != newest
+            (path.stat().st_mtime, path.stat().st_size, path)
+            for path in (self._home / FOLDER).glob("*/*.qvr")
+            if path != newest
         )
         left = self._limits.recordings_bytes - (newest.stat().st_size if newest.exists() else 0)
         for _, size, path in reversed(sizes):
@@ -190,16 +190,16 @@ def _reason(code: int, words: Any) -> str:
     if code < 0:
         return f"its process was ended by signal {-code}"
     words.seek(max(0, words.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
-    said = words.read().decode(errors="replace").strip().splitlines()
-    named = [line.removeprefix("CommandError: ") for line in said if line.startswith("CommandError: ")]
+    lines = words.read().decode(errors="replace").strip().splitlines()
+    named = [line.removeprefix("CommandError: ") for line in lines if line.startswith("CommandError: ")]
     return named[-1].rstrip(".") if named else f"its process ended with code {code}"
 
 
 @cache
 def recordings_in(home: Path) -> Recordings:
-    found = Recordings(home)
-    atexit.register(found.stop)
-    return found
+    recordings = Recordings(home)
+    atexit.register(recordings.stop)
+    return recordings
 
 
 def of_server() -> Recordings:

@@ -32,7 +32,7 @@ MOST_EACH = 2  # of the places: one that runs, one that waits
 
 
 class Holder(NamedTuple):
-    """The visitor a play is counted for (`access.counted_as`); a guest may not act in its sandbox."""
+    """The visitor a play is counted for (`policy.counted_as`); a guest may not act in its sandbox."""
 
     name: str
     is_guest: bool = False
@@ -118,12 +118,12 @@ class Play:
                     words.read().decode(errors="replace"),
                 )
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        self.progress = said.get("progress", self.progress)
-        if self.state == "running" and "result" in said:
-            self.result, self.state = said["result"], "done"
-        elif self.state == "running" and "refused" in said:
-            self.refused, self.state = said["refused"], "failed"
+    def _hear(self, message: dict[str, Any]) -> None:
+        self.progress = message.get("progress", self.progress)
+        if self.state == "running" and "result" in message:
+            self.result, self.state = message["result"], "done"
+        elif self.state == "running" and "refused" in message:
+            self.refused, self.state = message["refused"], "failed"
 
 
 _plays: OrderedDict[str, Play] = OrderedDict()

@@ -172,7 +172,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
 
 
 def find(visitor: Visitor, secret: str) -> Share:
-    """The link with this secret, if it is good; raises `access.NotFound`, or ActionRefused (429) after many guesses."""
+    """The link with this secret, if it is good; raises `policy.NotFound`, or ActionRefused (429) after many guesses."""
     good = policy.live_grants(timezone.now())
     grant = Grant.objects.select_related("sandbox").filter(good, kind__in=Grant.LINKS, digest=digest(secret)).first()
     if grant is None or policy.has_expired(grant.sandbox) or _is_shut(grant):
@@ -226,16 +226,16 @@ def notes_of(text: str) -> tuple[Note, ...]:
     """One note a line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
     notes = []
     for line in filter(None, map(str.strip, text.splitlines())):
-        number, _, said = line.removeprefix(NOTE_MARK).partition(" ")
+        number, _, note_text = line.removeprefix(NOTE_MARK).partition(" ")
         seq = whole(number)
-        if seq is None or not said.strip():
+        if seq is None or not note_text.strip():
             raise ActionRefused(
                 422,
                 "A note is a line with the number of its event and a text.",
                 "Write #18402 Who will take q6?",
                 field="notes",
             )
-        notes.append(Note(seq, said.strip()))
+        notes.append(Note(seq, note_text.strip()))
     return tuple(sorted(notes))
 
 

@@ -61,8 +61,8 @@ def _follow(share: Share, scores: bool) -> None:
     try:
         while not _over.wait(ASK_EVERY_S) and not _made(share, scores):
             continue
-    except (ActionRefused, OSError) as why:
-        log.warning("the recording of a share link was not made: %s", why)
+    except (ActionRefused, OSError) as error:
+        log.warning("the recording of a share link was not made: %s", error)
         share_links.note_failed(share)
     finally:
         connection.close()
@@ -72,13 +72,15 @@ def _follow(share: Share, scores: bool) -> None:
 def _made(share: Share, scores: bool) -> bool:
     shown = share.shown
     try:
-        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None, scores=scores)
+        recording = recordings.of_server().find(
+            share.sandbox.slug, shown.first, shown.last, lambda: None, scores=scores
+        )
     except ActionRefused as refused:
         if refused.status == 503:  # too many are being made
             return False
         raise
-    if isinstance(found, Path):
-        _keep(share, found.read_bytes())
+    if isinstance(recording, Path):
+        _keep(share, recording.read_bytes())
         return True
     return False
 

@@ -18,5 +18,5 @@ class Classroom:
         self._slug = slug
 
     async def read(self) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = await database_sync_to_async(content)(self._slug)
-        return found
+        contents: Mapping[str, Any] | None = await database_sync_to_async(content)(self._slug)
+        return contents

@@ -40,7 +40,7 @@ MAX_SEQ = 2**63 - 1
 class LiveConsumer(AsyncWebsocketConsumer):
     """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
 
-    Behind a live link (`/ws/v/SECRET/`) the visitor has nothing but the link, and the sandbox another name (`masks`).
+    Behind a live link (`/ws/v/SECRET/`) the visitor has only the link and another sandbox name (`hidden_names`).
     """
 
     viewer: Viewer | None = None
@@ -48,10 +48,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     hub: AnyHub
     courses: CourseChannels
 
-    async def __call__(self, *given: Any) -> None:
+    async def __call__(self, *args: Any) -> None:
         """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
         try:
-            await super().__call__(*given)
+            await super().__call__(*args)
         finally:
             self._leave()
 
@@ -170,8 +170,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         try:
             await self.hub.reach(slug)
             await asyncio.wait_for(asyncio.wrap_future(self.hub.port.wake(slug)), engine.OPENING_PATIENCE_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("%s stays asleep: %s", slug, why)
+        except (SandboxError, TimeoutError) as error:
+            log.info("%s stays asleep: %s", slug, error)
         else:
             self._woken.add(slug)
 
@@ -180,34 +180,34 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return sight
 
 
-def _mask_of(who: visitor.Visitor) -> Mask | None:
+def _mask_of(requester: visitor.Visitor) -> Mask | None:
     """Return the mask of the visitor's link.  None if it is no valid live link: then it shows nothing."""
-    assert who.link is not None
+    assert requester.link is not None
     try:
-        link = share_links.find(who, who.link)
+        link = share_links.find(requester, requester.link)
     except policy.NotFound:
         return None
-    return Mask(link.sandbox.slug, who.link) if link.kind == share_links.LIVE else None
+    return Mask(link.sandbox.slug, requester.link) if link.kind == share_links.LIVE else None
 
 
-def _may_see(who: visitor.Visitor, slug: str) -> Sight:
+def _may_see(requester: visitor.Visitor, slug: str) -> Sight:
     """Read afresh each time: the session may have ended since the socket opened."""
     try:
-        visit = policy.visit_at(visitor.afresh(who), slug, "see")
+        visit = policy.visit_at(visitor.afresh(requester), slug, "see")
     except (policy.NotFound, policy.Forbidden):
         return Sight.NOTHING
     attached_clusters.glance(visit)
     return visit.sight
 
 
-def _note(who: visitor.Visitor) -> bool:
-    presence.note(who)
+def _note(requester: visitor.Visitor) -> bool:
+    presence.note(requester)
     return True
 
 
-def _may_wake(who: visitor.Visitor, slug: str) -> bool:
+def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
     try:
-        return policy.visit_at(visitor.afresh(who), slug, "see").wakes
+        return policy.visit_at(visitor.afresh(requester), slug, "see").wakes
     except (policy.NotFound, policy.Forbidden):
         return False
 

@@ -151,8 +151,8 @@ class CourseChannels:
         """Check the rights of all viewers in one turn of the database's thread."""
         viewers = list(channel.viewers)
         verb = _kind(channel.name).verb
-        found = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
-        for viewer in [viewer for viewer, may in zip(viewers, found, strict=True) if not may]:
+        allowed = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
+        for viewer in [viewer for viewer, may in zip(viewers, allowed, strict=True) if not may]:
             self.leave(viewer, channel.name)
             await viewer.send(frames.end(channel.name, "forbidden"))
 
@@ -167,12 +167,12 @@ class CourseChannels:
 
 def _may(visitors: list[Any], slug: str, verb: str) -> list[bool]:
     """Read afresh each time: a session may have ended since its socket opened."""
-    found = []
-    for who in visitors:
+    allowed = []
+    for requester in visitors:
         try:
-            visit_course(visitor.afresh(who), slug, verb)
+            visit_course(visitor.afresh(requester), slug, verb)
         except (NotFound, Forbidden):
-            found.append(False)
+            allowed.append(False)
         else:
-            found.append(True)
-    return found
+            allowed.append(True)
+    return allowed

@@ -144,5 +144,5 @@ def end(ch: str, reason: str) -> str:
 
 
 def beat(server_ms: int, seq: int | None, watchers: int) -> str:
-    said = str(seq) if seq is not None else None
-    return encode({"k": "beat", "server_ms": server_ms, "seq": said, "watchers": watchers})
+    text = str(seq) if seq is not None else None
+    return encode({"k": "beat", "server_ms": server_ms, "seq": text, "watchers": watchers})

@@ -59,27 +59,31 @@ class LiveGrid:
 
     def _renew(self, students: list[Student]) -> None:
         """Renew the holds while the teacher's page is open: sandboxes stay frozen or broken."""
-        for one in students:
-            if one.slug is not None:
-                self._port.renew_hold(one.slug, LEASE_S).add_done_callback(_note_failure)
+        for student in students:
+            if student.slug is not None:
+                self._port.renew_hold(student.slug, LEASE_S).add_done_callback(_note_failure)
 
     async def _tiles(self, students: list[Student]) -> dict[str, TileRow]:
         """Return the tiles of the sandboxes that are awake; none if the engines do not answer."""
-        slugs = [one.slug for one in students if one.slug is not None]
+        slugs = [student.slug for student in students if student.slug is not None]
         if not slugs:
             return {}
         try:
             asked = self._port.read([f"tile/{slug}" for slug in slugs])
-            found = await asyncio.wait_for(asyncio.wrap_future(asked), PATIENCE_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("no tiles: %s", why)
+            answers = await asyncio.wait_for(asyncio.wrap_future(asked), PATIENCE_S)
+        except (SandboxError, TimeoutError) as error:
+            log.info("no tiles: %s", error)
             return {}
-        return {slug: one.data["tile"] for slug, one in zip(slugs, found, strict=True) if isinstance(one, Reading)}
+        return {
+            slug: reading.data["tile"]
+            for slug, reading in zip(slugs, answers, strict=True)
+            if isinstance(reading, Reading)
+        }
 
 
 def _note_failure(renewed: Future[None]) -> None:
-    if not renewed.cancelled() and (why := renewed.exception()) is not None:
-        log.info("a hold was not renewed: %s", why)
+    if not renewed.cancelled() and (error := renewed.exception()) is not None:
+        log.info("a hold was not renewed: %s", error)
 
 
 def _known(slug: str) -> Known | None:

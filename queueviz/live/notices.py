@@ -99,8 +99,8 @@ class Notices:
             while True:
                 try:
                     await self._connected()
-                except* UNREACHED as why:
-                    self._say_lost(why.exceptions[0])
+                except* UNREACHED as error:
+                    self._say_lost(error.exceptions[0])
                 except* Exception:
                     log.exception("notices through Redis at %s failed", self._where)
                 pause_s = FIRST_PAUSE_S if self.is_connected else min(MOST_PAUSE_S, pause_s * 2)
@@ -169,12 +169,12 @@ class Notices:
         if len(data) > self._limits.notice_bytes:
             return None
         try:
-            said = orjson.loads(data)
+            notice = orjson.loads(data)
         except orjson.JSONDecodeError:
             return None
-        if not isinstance(said, dict) or not isinstance(said.get("slug"), str):
+        if not isinstance(notice, dict) or not isinstance(notice.get("slug"), str):
             return None
-        return "" if said.get("from") == self._from else str(said["slug"]) or None
+        return "" if notice.get("from") == self._from else str(notice["slug"]) or None
 
     def _forget_old(self) -> None:
         """Drop the notices queued when the connection was lost: every hub has checked rights by itself since."""
@@ -187,14 +187,14 @@ class Notices:
         log.info("notices go through Redis at %s%s", self._where, " again" if self._lost else "")
         self._lost = False
 
-    def _say_lost(self, why: BaseException) -> None:
+    def _say_lost(self, error: BaseException) -> None:
         """Log the lost connection once, however long it lasts."""
         if not self._lost:
             log.warning(
                 "no notices: Redis at %s is not reached (%s); rights are read from the database every second "
                 "all the same, and it is tried again",
                 self._where,
-                str(why) or type(why).__name__,
+                str(error) or type(error).__name__,
             )
         self._lost = True
 

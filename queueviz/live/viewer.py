@@ -93,8 +93,8 @@ class Viewer:
             return
         try:
             await self._send(text)
-        except Exception as why:  # the socket went away; its consumer says so in a moment
-            log.debug("sending to %s failed: %s", self.address, why)
+        except Exception as error:  # the socket went away; its consumer says so in a moment
+            log.debug("sending to %s failed: %s", self.address, error)
 
     async def close(self, code: int) -> None:
         if not self.closed:

@@ -59,17 +59,17 @@ def read(body: Mapping[str, Any]) -> Claims:
 
 
 def _table(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = body.get(name) or {}
-    if not isinstance(found, dict):
+    value = body.get(name) or {}
+    if not isinstance(value, dict):
         raise _odd(name)
-    return found
+    return value
 
 
 def _text(table: Mapping[str, Any], name: str, most: int) -> str:
-    found = table.get(name) or ""
-    if not isinstance(found, str) or len(found) > most or not found.isprintable():
+    value = table.get(name) or ""
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
         raise _odd(name)
-    return found
+    return value
 
 
 def _shown(title: object) -> str:

@@ -45,10 +45,10 @@ def keep(answer: HttpResponse, begun: Begun) -> None:
 def begun(request: HttpRequest, state: str) -> Begun | None:
     """Return the launch this browser began.  None: it was begun in another browser, or too long ago."""
     try:
-        found = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
+        cookie = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
     except (signing.BadSignature, TypeError):
         return None
-    return found if found.state == state else None
+    return cookie if cookie.state == state else None
 
 
 def forget(answer: HttpResponse, state: str) -> None:

@@ -32,11 +32,11 @@ def _all() -> list[tuple[str, str]]:
     if settings.QUEUEVIZ_LTI_KEY_FILE:
         return [_of_file()]
     with one_at_a_time("lti key"):
-        found = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
-        if not found:
-            found = [_new()]
-            LtiKey.objects.create(sealed=seals.seal(found[0]))
-    return [(private, _public(private)) for private in found]
+        keys = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
+        if not keys:
+            keys = [_new()]
+            LtiKey.objects.create(sealed=seals.seal(keys[0]))
+    return [(private, _public(private)) for private in keys]
 
 
 def _of_file() -> tuple[str, str]:

@@ -94,25 +94,25 @@ class Outgoing(requests.Session):
 
 
 def _read(answer: requests.Response) -> bytes:
-    ends_s, found = time.monotonic() + WHOLE_S, bytearray()
+    ends_s, body = time.monotonic() + WHOLE_S, bytearray()
     for chunk in answer.iter_content(CHUNK_BYTES):
-        found += chunk
-        if len(found) > MOST_BYTES:
+        body += chunk
+        if len(body) > MOST_BYTES:
             raise AnswerRefused("too long")
         if time.monotonic() > ends_s:
             raise AnswerRefused("too slow")
-    return bytes(found)
+    return bytes(body)
 
 
 def public_address(host: str) -> str:
     """One of its addresses.  Raises AddressRefused where any of them is of a private net, or there is none."""
     try:
-        found = sorted({str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
+        addresses = sorted({str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
     except (OSError, UnicodeError):
         raise requests.exceptions.ConnectionError("no such host") from None
-    if not is_private(host) and not all(_is_public(address) for address in found):
+    if not is_private(host) and not all(_is_public(address) for address in addresses):
         raise AddressRefused("not a public address")
-    return found[0]
+    return addresses[0]
 
 
 def _is_public(text: str) -> bool:
@@ -145,6 +145,6 @@ class _PoolTls(HTTPSConnectionPool):
 
 
 class Guarded(HTTPAdapter):
-    def init_poolmanager(self, *given: Any, **named: Any) -> None:
-        super().init_poolmanager(*given, **named)
+    def init_poolmanager(self, *args: Any, **named: Any) -> None:
+        super().init_poolmanager(*args, **named)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _PoolTls}

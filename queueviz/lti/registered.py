@@ -46,10 +46,10 @@ class Registered(ToolConfAbstract[Any]):
 
 def platform_of(issuer: str, client_id: str | None) -> LtiPlatform | None:
     """Return the platform of this issuer and client.  Without a client, the issuer's platform if it has only one."""
-    found = LtiPlatform.objects.filter(issuer=issuer)
+    platforms = LtiPlatform.objects.filter(issuer=issuer)
     if client_id:
-        return found.filter(client_id=client_id).first()
-    first = list(found[:2])
+        return platforms.filter(client_id=client_id).first()
+    first = list(platforms[:2])
     return first[0] if len(first) == 1 else None
 
 

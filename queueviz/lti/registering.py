@@ -61,10 +61,10 @@ def invite(visitor: Visitor) -> str:
 
 def invitation(secret: str) -> LtiInvitation:
     """Raises NotFound: it was never made, was used, or is too old."""
-    found: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
-    if found is None:
+    open_invitation: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
+    if open_invitation is None:
         raise NotFound("This link registers no LMS any more.")
-    return found
+    return open_invitation
 
 
 def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
@@ -108,8 +108,8 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
 
 def hosts(text: str) -> list[str]:
     """Return hosts in lower case, one a line.  Raises ActionRefused (422), which names the first invalid one."""
-    found = [host.lower() for host in listed(text)]
-    for host in found:
+    names = [host.lower() for host in listed(text)]
+    for host in names:
         if not outgoing.is_host(host):
             raise ActionRefused(
                 422,
@@ -118,15 +118,15 @@ def hosts(text: str) -> list[str]:
                 field="hosts",
                 host=host[:HOST_CHARS],
             )
-    return found
+    return names
 
 
 def listed(text: str) -> list[str]:
     """Return ids or hosts, one a line.  Raises ActionRefused (422)."""
-    found = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
-    if len(found) > MOST_IDS or any(len(one) > ID_CHARS or not one.isprintable() for one in found):
+    lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if len(lines) > MOST_IDS or any(len(line) > ID_CHARS or not line.isprintable() for line in lines):
         raise ActionRefused(422, "At most {most} lines, each with one id or host.", "Shorten the list.", most=MOST_IDS)
-    return found
+    return lines
 
 
 def _open() -> Any:
@@ -152,13 +152,13 @@ class _Registration(DynamicRegistration):
 
     def get_openid_configuration(self) -> dict[str, Any]:
         """Return the configuration.  Its issuer and its registration endpoint must be on the host that served it."""
-        found = super().get_openid_configuration()
-        issuer = outgoing.host_of(found["issuer"])
+        configuration = super().get_openid_configuration()
+        issuer = outgoing.host_of(configuration["issuer"])
         if issuer != self._host and not self._host.endswith(ISSUED_FOR.get(issuer, (" ",))):
             raise outgoing.AddressRefused("another issuer")
-        if outgoing.host_of(found["registration_endpoint"]) != self._host:
+        if outgoing.host_of(configuration["registration_endpoint"]) != self._host:
             raise outgoing.AddressRefused("another host")
-        return found
+        return configuration
 
     def get_initiate_login_uri(self) -> str:
         return self._ours.login
@@ -188,19 +188,19 @@ class _Registration(DynamicRegistration):
         ]
 
     def complete_registration(self, openid_configuration: dict[str, Any], openid_registration: dict[str, Any]) -> Any:
-        there, client = openid_configuration, openid_registration["client_id"]
-        endpoints = [there[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+        configuration, client = openid_configuration, openid_registration["client_id"]
+        endpoints = [configuration[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
         for address in endpoints:
             outgoing.host_of(address)
         deployment = openid_registration[TOOL].get("deployment_id")
         known = [deployment] if isinstance(deployment, str) and len(deployment) <= ID_CHARS else []
-        family = str(there[LTI].get("product_family_code") or "LMS")
-        audience = there.get("authorization_server") or ""
+        family = str(configuration[LTI].get("product_family_code") or "LMS")
+        audience = configuration.get("authorization_server") or ""
         if not isinstance(client, str) or not 0 < len(client) <= ID_CHARS or not isinstance(audience, str):
             raise ValueError("no client")
         return LtiPlatform.objects.create(
             name=f"{family} · {self._host}"[:NAME_CHARS],
-            issuer=there["issuer"][:ID_CHARS],
+            issuer=configuration["issuer"][:ID_CHARS],
             client_id=client,
             auth_url=endpoints[0],
             token_url=endpoints[1],

@@ -83,13 +83,13 @@ def _finished() -> QuerySet[LtiScore, Any]:
 
 def due(now: datetime) -> QuerySet[LtiScore, Any]:
     """The oldest first.  Where a course shows scores later, its platform gets them later."""
-    found = differing().filter(
+    rows = differing().filter(
         seat__enrolment__course__in=releases.released(now),
         due_at__lte=now,
         tries__lt=MOST_TRIES,
         seat__enrolment__removed_at__isnull=True,
     )
-    return found.select_related("seat__platform").order_by("due_at", "pk")
+    return rows.select_related("seat__platform").order_by("due_at", "pk")
 
 
 def turn(now: Callable[[], datetime] = timezone.now) -> int:
@@ -150,8 +150,8 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
     service = AssignmentsGradesService(connector, {"scope": [SCORE], "lineitem": row.line_item})
     try:
         service.put_grade(grade)
-    except LtiServiceException as why:
-        return Sent("refused", why.response.status_code)
+    except LtiServiceException as error:
+        return Sent("refused", error.response.status_code)
     except requests.exceptions.RequestException:
         return Sent("unreachable")
     except (LtiException, AttributeError, KeyError, TypeError, ValueError):  # an answer of another shape
@@ -179,7 +179,7 @@ def statuses(enrolment: Enrolment) -> dict[str, Status]:
     now = timezone.now()
     late = {row.pk for row in differing().filter(seat__enrolment=enrolment)}
     may = set(due(now + MOST_PAUSE).filter(seat__enrolment=enrolment).values_list("pk", flat=True))
-    found: dict[str, Status] = {}
+    by_lab: dict[str, Status] = {}
     shows = releases.is_released(enrolment.course, now)
     for row in LtiScore.objects.filter(seat__enrolment=enrolment).order_by("pk"):
         if row.pk not in late:
@@ -188,10 +188,10 @@ def statuses(enrolment: Enrolment) -> dict[str, Status]:
             state = "failed"
         else:
             state = "waiting" if row.pk in may else "held"
-        one = Status(state, row.sent_score if shows else None, row.sent_at, row.why, row.status)
-        if row.lab not in found or ORDER.index(state) > ORDER.index(found[row.lab].state):
-            found[row.lab] = one
-    return found
+        status = Status(state, row.sent_score if shows else None, row.sent_at, row.why, row.status)
+        if row.lab not in by_lab or ORDER.index(state) > ORDER.index(by_lab[row.lab].state):
+            by_lab[row.lab] = status
+    return by_lab
 
 
 ORDER = ("none", "sent", "held", "waiting", "failed")

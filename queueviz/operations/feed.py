@@ -90,5 +90,5 @@ class SandboxSink:
 
 def stored_in(snapshot: Snapshot, topic: str) -> int:
     """Return how many messages the topic has ever stored, over all its queues."""
-    found = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
-    return sum(int(queue["max"] or 0) for queue in found["queues"]) if found else 0
+    stored = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
+    return sum(int(queue["max"] or 0) for queue in stored["queues"]) if stored else 0

@@ -12,8 +12,8 @@ IMPORT = re.compile(r"""^import\b[^;"']*["']\./(\w+\.js)["'];""", re.MULTILINE)
 @cache
 def imported(name: str) -> tuple[str, ...]:
     """Return the imported modules without `name`, in the order of first import.  Dynamic imports are left out."""
-    found = [name]
-    for module in found:  # grows
+    names = [name]
+    for module in names:  # grows
         source = Path(str(finders.find(f"queueviz/js/{module}"))).read_text("utf-8")
-        found += [other for other in IMPORT.findall(source) if other not in found]
-    return tuple(found[1:])
+        names += [other for other in IMPORT.findall(source) if other not in names]
+    return tuple(names[1:])

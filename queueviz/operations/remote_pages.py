@@ -57,10 +57,10 @@ class RemotePages:
     def _asked(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             answer = self._http.request(method, f"{self.url}{path}", **more)
-        except httpx.InvalidURL as why:
-            raise RemoteRefused(f"{self.url} is no address: {why}.") from why
-        except httpx.HTTPError as why:
-            raise RemoteRefused(f"Nobody answers at {self.url}: {why or type(why).__name__}.") from why
+        except httpx.InvalidURL as error:
+            raise RemoteRefused(f"{self.url} is no address: {error}.") from error
+        except httpx.HTTPError as error:
+            raise RemoteRefused(f"Nobody answers at {self.url}: {error or type(error).__name__}.") from error
         if answer.status_code >= 400:
             raise RemoteRefused(f"{self.url}{path} answered {answer.status_code}{_sentence(answer)}.")
         return answer

@@ -57,8 +57,8 @@ class RemoteSandbox:
         return made
 
     def snapshot(self) -> Snapshot:
-        found: Snapshot = self._call("GET", "")
-        return found
+        snapshot: Snapshot = self._call("GET", "")
+        return snapshot
 
     def close(self) -> None:
         self._http.close()
@@ -69,12 +69,12 @@ class RemoteSandbox:
         while True:
             try:
                 answer = self._http.request(method, f"{self._url}/api/sandboxes/{self.slug}{path}", json=body)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as why:
-                trouble = f"Nobody answers at {self._url}: {why}."
-            except httpx.InvalidURL as why:
-                raise RemoteRefused(f"{self._url} is no address: {why}.") from why
-            except httpx.HTTPError as why:
-                raise RemoteRefused(f"The server at {self._url} broke off: {why or type(why).__name__}.") from why
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                trouble = f"Nobody answers at {self._url}: {error}."
+            except httpx.InvalidURL as error:
+                raise RemoteRefused(f"{self._url} is no address: {error}.") from error
+            except httpx.HTTPError as error:
+                raise RemoteRefused(f"The server at {self._url} broke off: {error or type(error).__name__}.") from error
             else:
                 if answer.is_success:
                     return answer.json()
@@ -95,7 +95,7 @@ class RemoteSandbox:
         if answer.status_code == 404:
             return f"The server at {self._url} knows no sandbox {self.slug} for this token."
         try:
-            said = answer.json()
-            return f"{said['error']} {said.get('hint', '')}".strip()
+            body = answer.json()
+            return f"{body['error']} {body.get('hint', '')}".strip()
         except (ValueError, KeyError, TypeError):
             return f"The server at {self._url} answered {answer.status_code}."

@@ -43,8 +43,8 @@ class Load(NamedTuple):
     @property
     def busy(self) -> str | None:
         """The reason the server is busy, in the reader's language; None: it is not."""
-        if (why := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
-            return why
+        if (reason := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
+            return reason
         if self.live["late_ms"] > LATE_MS:
             return gettext("Frames came up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
         if self.engine_ms > SLOW_MS:
@@ -67,8 +67,8 @@ class Load(NamedTuple):
     @property
     def states(self) -> dict[str, int]:
         """The number of sandboxes by state."""
-        found = [row["state"] for row in self.status["sandboxes"].values()]
-        return {state: found.count(state) for state in sorted(set(found))}
+        states = [row["state"] for row in self.status["sandboxes"].values()]
+        return {state: states.count(state) for state in sorted(set(states))}
 
     def _of_engines(self, text: str, names: tuple[str, ...]) -> str | None:
         if not names:

@@ -55,13 +55,13 @@ class StaticFiles(WhiteNoiseMiddleware):
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        response = static_file.get_response(request.method, request.META)
         body = b""
-        if found.file is not None:
-            with found.file as file:
+        if response.file is not None:
+            with response.file as file:
                 body = file.read()
-        answer = HttpResponse(body, status=int(found.status))
+        answer = HttpResponse(body, status=int(response.status))
         del answer["content-type"]
-        for key, value in found.headers:
+        for key, value in response.headers:
             answer[key] = value
         return answer

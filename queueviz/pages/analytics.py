@@ -12,6 +12,6 @@ from queueviz.courses.visits import visit_course
 @require_GET
 def analytics(request: HttpRequest, slug: str) -> HttpResponse:
     course = visit_course(visitor.of_request(request), slug, "grade").course
-    found = analytics_of(course)
-    bars = {plot.name: {"labels": plot.labels, "values": plot.values, "digits": plot.digits} for plot in found.plots}
-    return render(request, "queueviz/pages/course_analytics.html", {"course": course, "found": found, "bars": bars})
+    result = analytics_of(course)
+    bars = {plot.name: {"labels": plot.labels, "values": plot.values, "digits": plot.digits} for plot in result.plots}
+    return render(request, "queueviz/pages/course_analytics.html", {"course": course, "found": result, "bars": bars})

@@ -17,13 +17,13 @@ def message(slug: str, snapshot: Snapshot, message_id: str) -> Reading | None:
     None: no broker answers.
     """
     try:
-        found = _ask(slug, FindMessages(id=message_id))["rows"]
-        record = _record(slug, found[0]) if found else None
+        rows = _ask(slug, FindMessages(id=message_id))["rows"]
+        record = _record(slug, rows[0]) if rows else None
     except ActionRefused as refused:
         if refused.status not in (404, 422):  # the cluster is not there, rather than the message
             return None
-        found, record = [], None
-    data = {"record": record, "why": None if record else {"code": "not_indexed"}, "others": found[1:]}
+        rows, record = [], None
+    data = {"record": record, "why": None if record else {"code": "not_indexed"}, "others": rows[1:]}
     return Reading(int(snapshot["seq"]), snapshot["at_ms"], snapshot["rate"], snapshot["epoch"], data)
 
 

@@ -79,9 +79,9 @@ def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _chosen(lines: list[Line], query: Mapping[str, str]) -> Line | None:
     asked = query.get("group"), query.get("topic")
-    wanted = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
+    requested = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
     ordinary = [line for line in lines if not line.topic.startswith("%")]  # no retries, no dead letters
-    return next(iter(wanted or ordinary or lines), None)
+    return next(iter(requested or ordinary or lines), None)
 
 
 def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) -> str | None:
@@ -100,11 +100,11 @@ def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
     table = pa.Table.from_batches(batches)
     table = table.append_column("is_queue", pc.is_null(table["key"]))
     counted = table.group_by(["group", "topic", "is_queue"]).aggregate([("seq", "count"), ("seq", "min")])
-    found: dict[tuple[str, str], dict[str, Break]] = defaultdict(dict)
+    spans: dict[tuple[str, str], dict[str, Break]] = defaultdict(dict)
     for row in counted.to_pylist():
         kind = "queue" if row["is_queue"] else "key"
-        found[row["group"], row["topic"]][kind] = Break(row["seq_count"], row["seq_min"])
-    return found
+        spans[row["group"], row["topic"]][kind] = Break(row["seq_count"], row["seq_min"])
+    return spans
 
 
 def _strips(result: Result, line: Line) -> Any:

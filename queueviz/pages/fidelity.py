@@ -24,7 +24,7 @@ def fidelity(request: HttpRequest) -> HttpResponse:
     own = policy.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
     differing = request.GET.get("differing") == "on"
-    found = shown(
+    ledger_rows = shown(
         ledger(),
         get_language() or "en",
         slug=own[0].slug if own else ownership.demo_slug(),
@@ -33,7 +33,7 @@ def fidelity(request: HttpRequest) -> HttpResponse:
         differing=differing,
     )
     context = {
-        "found": found,
+        "found": ledger_rows,
         "search": search,
         "section": section,
         "differing": differing,

@@ -20,24 +20,24 @@ def health(request: HttpRequest) -> JsonResponse:
 
     Otherwise return 503 with the one that does not answer.
     """
-    said: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
+    body: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        said |= {"status": "failing", "database": type(error).__name__}
+        body |= {"status": "failing", "database": type(error).__name__}
     try:
         now = server_load.load()
-        said |= {name: value for name, value in now.status.items() if name not in NOT_SAID}
+        body |= {name: value for name, value in now.status.items() if name not in NOT_SAID}
         with translation.override("en"):  # for programs
             if now.stopped:
-                said |= {"status": "failing", "engine": now.stopped}
+                body |= {"status": "failing", "engine": now.stopped}
             if now.full:
-                said |= {"disk": now.full} | ({"status": "full"} if said["status"] == "ok" else {})
-            said |= {"status": "busy", "busy": now.busy} if now.busy and said["status"] == "ok" else {}
+                body |= {"disk": now.full} | ({"status": "full"} if body["status"] == "ok" else {})
+            body |= {"status": "busy", "busy": now.busy} if now.busy and body["status"] == "ok" else {}
     except SandboxError as error:
-        said |= {"status": "failing", "engine": str(error)}
-    return JsonResponse(said, status=503 if said["status"] == "failing" else 200)
+        body |= {"status": "failing", "engine": str(error)}
+    return JsonResponse(body, status=503 if body["status"] == "failing" else 200)
 
 
 @never_cache

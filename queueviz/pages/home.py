@@ -25,13 +25,13 @@ DEMO_GROUP = "gate-display"
 
 @require_GET
 def landing(request: HttpRequest) -> HttpResponse:
-    who = visitor.of_request(request)
+    requester = visitor.of_request(request)
     context = {
         "templates": list(TEMPLATES),
         "first_lab": PACKS[0].labs[0],
-        **places.of_visitor(who, attach=False),
+        **places.of_visitor(requester, attach=False),
         "first": True,
-        "may_attach": policy.may_attach(who),
+        "may_attach": policy.may_attach(requester),
         "most": HostLimits().sandboxes_per_visitor,
     }
     try:
@@ -44,8 +44,8 @@ def landing(request: HttpRequest) -> HttpResponse:
 @require_GET
 def standing(request: HttpRequest) -> HttpResponse:
     """Show the sandboxes and clusters again, with their current state."""
-    who = visitor.of_request(request)
-    context = {**places.of_visitor(who, attach=True), "may_attach": policy.may_attach(who)}
+    requester = visitor.of_request(request)
+    context = {**places.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
     return render(request, "queueviz/partials/places.html", context)
 
 
@@ -53,14 +53,14 @@ def _live_strip() -> dict[str, object]:
     sandbox = ownership.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
-    seen = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
+    context = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
     return {
         "sandbox": sandbox,
         "root": root_of(sandbox.slug),
         "snapshot": snapshot,
         "can": reading.HOST_CAN,
         "tab": "home",
-        **seen,
+        **context,
     }
 
 
@@ -70,13 +70,13 @@ def new(request: HttpRequest) -> HttpResponse:
     form = NewSandboxForm(request.POST)
     if not form.is_valid():
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
-    given, who = form.cleaned_data, visitor.of_request(request)
+    values, requester = form.cleaned_data, visitor.of_request(request)
     try:
         made = ownership.create(
-            who, given["template"] or "flights", preset=given["preset"] or "sandbox", name=given["name"]
+            requester, values["template"] or "flights", preset=values["preset"] or "sandbox", name=values["name"]
         )
     except ownership.TooManyOwned as refused:
-        return errors.too_many_owned(request, who, refused)
+        return errors.too_many_owned(request, requester, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
 

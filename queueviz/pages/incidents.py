@@ -22,10 +22,10 @@ def open_one(request: HttpRequest, slug: str) -> HttpResponse:
     incident = INCIDENTS.get(slug)
     if incident is None:
         raise Http404
-    who = visitor.of_request(request)
-    visitor_actions.ACTIONS.demand(policy.counted_as(who))
+    requester = visitor.of_request(request)
+    visitor_actions.ACTIONS.demand(policy.counted_as(requester))
     try:
-        made = recipe_links.open_it(who, incidents.order(incident))
+        made = recipe_links.open_it(requester, incidents.order(incident))
     except ownership.TooManyOwned as refused:
-        return errors.too_many_owned(request, who, refused)
+        return errors.too_many_owned(request, requester, refused)
     return redirect("branching", made.sandbox.slug)

@@ -24,7 +24,7 @@ def panel(lab: LabRow) -> dict[str, Any]:
 
     `key`: of the answer that its form sends; it makes repeated requests one answer.
     """
-    numbers, found = lab["numbers"], lab["open"]
+    numbers, open_step = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
     return {
         **lab,
@@ -39,7 +39,7 @@ def panel(lab: LabRow) -> dict[str, Any]:
             }
             for number, step in enumerate(lab["steps"], start=1)
         ],
-        "open": None if found is None else _open(found, numbers, _choices(lab, found["step"])),
+        "open": None if open_step is None else _open(open_step, numbers, _choices(lab, open_step["step"])),
         "receipt": receipts[-1] if receipts else None,
         "key": secrets.token_urlsafe(KEY_BYTES),
         "next": _next(lab) if lab["finished"] else None,
@@ -48,8 +48,12 @@ def panel(lab: LabRow) -> dict[str, Any]:
 
 def marked(text: str, values: Mapping[str, Any]) -> SafeString:
     """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
-    said = escape(gettext(text)) if text else SafeString()
-    return format_html(said, **{name: _marked(name, value) for name, value in values.items()}) if values else said
+    text_html = escape(gettext(text)) if text else SafeString()
+    return (
+        format_html(text_html, **{name: _marked(name, value) for name, value in values.items()})
+        if values
+        else text_html
+    )
 
 
 def _marked(name: str, value: object) -> object:
@@ -85,8 +89,8 @@ def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
 
 def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:
     questions = {"predict": step["predict"], "say": step["say"], "why": step["why"]}
-    there = [name for name in PHASES if name == "do" or questions[name] is not None]
-    now = there.index(step["phase"])
+    phases = [name for name in PHASES if name == "do" or questions[name] is not None]
+    now = phases.index(step["phase"])
     return {
         **step,
         "prediction": choices.get(step["prediction"], step["prediction"]),
@@ -103,7 +107,7 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
                 "asked": _asked(questions.get(name), numbers),
                 "state": "past" if number < now else "now" if number == now else "later",
             }
-            for number, name in enumerate(there)
+            for number, name in enumerate(phases)
         ],
     }
 

@@ -105,14 +105,14 @@ def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
 
 
 def _do(request: HttpRequest, slug: str) -> HttpResponse:
-    who, given = visitor.of_request(request), request.POST
+    requester, form = visitor.of_request(request), request.POST
     try:
-        if "cancel" in given:
-            asking.cancel(who, slug, given["cancel"])
+        if "cancel" in form:
+            asking.cancel(requester, slug, form["cancel"])
         else:
-            names = [name for name in given if name.startswith(OPTION)]
-            options = {name.removeprefix(OPTION): str(given[name]) for name in names}
-            asking.ask_for(who, slug, given.get("job", ""), options)
+            names = [name for name in form if name.startswith(OPTION)]
+            options = {name.removeprefix(OPTION): str(form[name]) for name in names}
+            asking.ask_for(requester, slug, form.get("job", ""), options)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse("")
@@ -121,8 +121,8 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
-    found = [_shown_run(run) for run in asking.runs_of(sandbox)]
-    return {"runs": found, "is_on": any(row["is_on"] for row in found), "worker": asking.is_worker_alive()}
+    rows = [_shown_run(run) for run in asking.runs_of(sandbox)]
+    return {"runs": rows, "is_on": any(row["is_on"] for row in rows), "worker": asking.is_worker_alive()}
 
 
 def _shown_run(run: PipelineRun) -> dict[str, Any]:

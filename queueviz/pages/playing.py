@@ -22,14 +22,14 @@ def context_of(play: Play) -> dict[str, Any]:
     return context
 
 
-def holder_of(who: Visitor, visit: policy.Visit) -> Holder:
-    return Holder(policy.counted_as(who), is_guest=not visit.may("act"))
+def holder_of(visitor: Visitor, visit: policy.Visit) -> Holder:
+    return Holder(policy.counted_as(visitor), is_guest=not visit.may("act"))
 
 
-def cancel(play: Play, who: Visitor, visit: policy.Visit) -> None:
+def cancel(play: Play, visitor: Visitor, visit: policy.Visit) -> None:
     """Cancel a play.  Raises Forbidden for a visitor who neither began it nor may act in its sandbox."""
-    if play.holder.name != policy.counted_as(who) and not visit.may("act"):
-        raise policy.forbidden(who, visit)
+    if play.holder.name != policy.counted_as(visitor) and not visit.may("act"):
+        raise policy.forbidden(visitor, visit)
     play.cancel()
 
 

@@ -17,8 +17,8 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
     """The values a board's template needs; a channel the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
-    found = engine.answer(engine.port().read(names)) if names else []
-    readings: dict[str, Reading | Refusal | None] = dict(zip(names, found, strict=True))
+    answers = engine.answer(engine.port().read(names)) if names else []
+    readings: dict[str, Reading | Refusal | None] = dict(zip(names, answers, strict=True))
     if place.attached and page.name == "message":
         readings |= {name: asking.message(slug, snapshot, query.get("id", "").strip()) for name in names}
     return _context(page, place, readings)

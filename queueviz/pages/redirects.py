@@ -22,6 +22,8 @@ def go_again() -> HttpResponse:
 
 def back_of(request: HttpRequest) -> str:
     """Return the address a form was sent from, if it is a page of this server; else `/`."""
-    there = request.POST.get("next") or request.headers.get("Referer", "")
-    own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
-    return there if own else "/"
+    address = request.POST.get("next") or request.headers.get("Referer", "")
+    own = url_has_allowed_host_and_scheme(
+        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return address if own else "/"

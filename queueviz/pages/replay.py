@@ -30,9 +30,9 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], w
     at, slug = _event(request, shell), shell["sandbox"].slug
     past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
     if board.name == FOLLOWS:
-        found = replay_state.state(visitor.of_request(request), slug, at)
-        drawn = context_at(shell["snapshot"], found, request.GET.dict())
-        return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": found["seq"]})
+        state = replay_state.state(visitor.of_request(request), slug, at)
+        drawn = context_at(shell["snapshot"], state, request.GET.dict())
+        return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": state["seq"]})
     if not board.replayed:
         return render(request, "queueviz/boards/not_replayed.html", {**past, **present(shell["snapshot"], slug)})
     moment = _moment(request, slug, at)
@@ -114,6 +114,6 @@ def _why(moment: Moment) -> str:
     if moment.refused is None:
         return ""
     values = dict(moment.refused["values"])
-    said = refusals.filled(moment.refused["message"], values)
+    text = refusals.filled(moment.refused["message"], values)
     word = PLAYER_WORDS.get(f"stretch.{values.get('why')}")
-    return f"{said} ({word})" if word is not None else said
+    return f"{text} ({word})" if word is not None else text

@@ -61,8 +61,8 @@ RECORDING = "application/vnd.queueviz.recording"
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, slug: str) -> HttpResponse:
     """The form and the list of links; POST makes one and shows its address, once."""
-    who = visitor.of_request(request)
-    sandbox = policy.sandbox_for(who, slug, "share")
+    requester = visitor.of_request(request)
+    sandbox = policy.sandbox_for(requester, slug, "share")
     newest = share_links.newest(slug)
     context: dict[str, Any] = {
         "sandbox": sandbox,
@@ -77,10 +77,10 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
-            context |= _recipe(request, sandbox) if is_recipe else _link(request, who, sandbox)
+            context |= _recipe(request, sandbox) if is_recipe else _link(request, requester, sandbox)
         except ActionRefused as refused:
-            status, said = refusals.describe(refused)
-            context["refused"] = {"status": status, "message": said.pop("error"), **said}
+            status, refusal = refusals.describe(refused)
+            context["refused"] = {"status": status, "message": refusal.pop("error"), **refusal}
     status = context["refused"]["status"] if "refused" in context else 200
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
@@ -106,9 +106,9 @@ def lab(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, slug: str) -> HttpResponse:
-    who = visitor.of_request(request)
-    sandbox = policy.sandbox_for(who, slug, "share")
-    share_links.revoke(who, sandbox, _number(request, "link"))
+    requester = visitor.of_request(request)
+    sandbox = policy.sandbox_for(requester, slug, "share")
+    share_links.revoke(requester, sandbox, _number(request, "link"))
     return redirect("share", slug)
 
 
@@ -253,10 +253,10 @@ def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 
-def _link(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
+def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
     """A new link, as the page shows it, once."""
-    secret = _make(request, who, sandbox)
-    made = share_links.find(who, secret)
+    secret = _make(request, requester, sandbox)
+    made = share_links.find(requester, secret)
     shown = {"made": made, "url": _absolute(request, "shared", secret)}
     if made.kind != share_links.RANGE:
         return shown
@@ -265,18 +265,18 @@ def _link(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> dict[
     return shown | {"frame": frames["board"], "frames": frames}
 
 
-def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:
+def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> str:
     """The secret of the link the form asks for."""
     label, days, kind = request.POST.get("label", ""), _number(request, "days"), request.POST.get("kind", "range")
     if kind == "live":
-        return share_links.make_live(who, sandbox, label=label, days=days)
+        return share_links.make_live(requester, sandbox, label=label, days=days)
     if kind == "fork":
-        return share_links.make_fork(who, sandbox, _number(request, "at"), label=label, days=days)
+        return share_links.make_fork(requester, sandbox, _number(request, "at"), label=label, days=days)
     if kind != "range":
         raise ActionRefused(422, "A link is live, to a range, or to fork from.", "Choose one of these.", field="kind")
     share_recordings.demand_room()
     share_links.sweep()
-    return share_links.make(who, sandbox, _shown(request), label=label, days=days)
+    return share_links.make(requester, sandbox, _shown(request), label=label, days=days)
 
 
 def _shown(request: HttpRequest) -> Shown:
@@ -299,8 +299,8 @@ def _number(request: HttpRequest, field: str) -> int:
 
 
 def _size(request: HttpRequest, field: str, otherwise: int) -> int:
-    given = whole(request.GET.get(field, ""), digits=SIZE_DIGITS)
-    return otherwise if given is None else given
+    size = whole(request.GET.get(field, ""), digits=SIZE_DIGITS)
+    return otherwise if size is None else size
 
 
 def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
@@ -328,9 +328,9 @@ def _secret_of(request: HttpRequest, url: str) -> str:
     try:
         parts = urlsplit(url)
         is_ours = parts.scheme in ("http", "https") and parts.netloc.lower() == request.get_host().lower()
-        found = resolve(parts.path) if is_ours else None
+        match = resolve(parts.path) if is_ours else None
     except (Resolver404, ValueError):  # no such page, or no address at all
-        found = None
-    if found is None or found.url_name not in ("shared", "embedded"):
+        match = None
+    if match is None or match.url_name not in ("shared", "embedded"):
         raise Http404("This is no address of a share link here.")
-    return str(found.kwargs["secret"])
+    return str(match.kwargs["secret"])

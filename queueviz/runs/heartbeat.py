@@ -54,7 +54,7 @@ class Heartbeat:
 def is_beating(directory: Path) -> bool:
     """Return whether a worker of this data home was alive within the last `LOST_AFTER_S` seconds."""
     try:
-        found = (directory / FILE).stat()
+        status = (directory / FILE).stat()
     except OSError:
         return False
-    return found.st_size > 0 and time.time() - found.st_mtime < LOST_AFTER_S
+    return status.st_size > 0 and time.time() - status.st_mtime < LOST_AFTER_S

@@ -33,8 +33,8 @@ def directories_of(name: str) -> dict[str, str]:
     """Return result directories by job, for jobs that have a result of this name in this data home."""
     from sandbox.pipeline.jobs import JOBS
 
-    found = {job: places.result_of(job, name) for job in JOBS}
-    return {job: str(out) for job, out in found.items() if manifest_of(out) is not None}
+    results = {job: places.result_of(job, name) for job in JOBS}
+    return {job: str(out) for job, out in results.items() if manifest_of(out) is not None}
 
 
 def result_at(out: Path, job: str) -> Manifest:

@@ -45,11 +45,11 @@ def sources_in(directory: Path) -> Sources | None:
 def sources_of_class(directory: Path) -> Sources | None:
     """Return the sources of all sandboxes in this directory.  None: it has no sandbox."""
     below = sorted(directory.iterdir()) if directory.is_dir() else []
-    if not (found := [sources for path in below if (sources := sources_in(path)) is not None]):
+    if not (each_sources := [sources for path in below if (sources := sources_in(path)) is not None]):
         return None
     return Sources(
-        {name: path for each in found for name, path in each.stores.items()},
-        {slug: path for each in found for slug, path in each.journals.items()},
+        {name: path for each in each_sources for name, path in each.stores.items()},
+        {slug: path for each in each_sources for slug, path in each.journals.items()},
     )
 
 

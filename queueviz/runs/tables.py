@@ -66,8 +66,8 @@ class Result:
     def _newest(self) -> Manifest | None:
         try:
             return manifest_of(self._out)
-        except CorruptRecord as why:
-            log.warning("%s", why)
+        except CorruptRecord as error:
+            log.warning("%s", error)
             return None
 
     def _again(self, read: Callable[[Any], T], name: str, nothing: T) -> T:
@@ -82,22 +82,22 @@ class Result:
                 path.stat()
                 files = sorted(str(file) for file in path.rglob("*.parquet"))  # beside them lies what Spark noted
                 return read(pyarrow.dataset.dataset(files, format="parquet")) if files else nothing
-            except (OSError, ValueError) as why:  # of pyarrow both
+            except (OSError, ValueError) as error:  # of pyarrow both
                 before, self.manifest = self.manifest, self._newest()
                 if not left or self.manifest == before:
-                    raise CorruptRecord(f"{path} cannot be read: {why}") from why
+                    raise CorruptRecord(f"{path} cannot be read: {error}") from error
         return nothing
 
 
 def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
         skipped = min(after, batch.num_rows)
         after -= skipped
-        found += batch.slice(skipped, most + 1 - len(found)).to_pylist()
-        if len(found) > most:
+        rows += batch.slice(skipped, most + 1 - len(rows)).to_pylist()
+        if len(rows) > most:
             break
-    return Rows(found[:most], len(found) > most)
+    return Rows(rows[:most], len(rows) > most)
 
 
 def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
@@ -129,12 +129,12 @@ def equals(**values: object) -> Any:
     """Return the expression that each of these columns has its value; None matches any value."""
     from pyarrow import dataset
 
-    found = None
+    condition = None
     for name, value in values.items():
         if value is not None:
-            one = dataset.field(name) == value
-            found = one if found is None else found & one
-    return found
+            equal = dataset.field(name) == value
+            condition = equal if condition is None else condition & equal
+    return condition
 
 
 def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -137,24 +137,24 @@ class Worker:
 
     def _hear(self, patience_s: float) -> None:
         try:
-            said = self._said.get(timeout=patience_s)
+            received = self._said.get(timeout=patience_s)
             while True:
-                self._note(said)
-                said = self._said.get_nowait()
+                self._note(received)
+                received = self._said.get_nowait()
         except Empty:
             pass
 
-    def _note(self, said: Said) -> None:
+    def _note(self, received: Said) -> None:
         current = self._current
-        if said.child is not self._child:
+        if received.child is not self._child:
             return  # the last words of one let go
-        if said.report is None:
+        if received.report is None:
             self._died()
-        elif current is None or said.report["run"] != current.order.run:
+        elif current is None or received.report["run"] != current.order.run:
             return
         else:
             current.is_heard = True
-            self._hear_of(current, said.report)
+            self._hear_of(current, received.report)
 
     def _hear_of(self, current: Current, report: dict[str, Any]) -> None:
         if report["state"] in ENDED:
@@ -186,8 +186,8 @@ class Worker:
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
             self._cancel(current, sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
 
-    def _cancel(self, current: Current, why: Any = "", /, **values: Any) -> None:
-        current.cancelled_s, current.why, current.values = self._now(), why, values
+    def _cancel(self, current: Current, reason: Any = "", /, **values: Any) -> None:
+        current.cancelled_s, current.why, current.values = self._now(), reason, values
         if self._child is not None:
             try:
                 self._child.cancel(current.order.run)
@@ -215,11 +215,11 @@ class Worker:
             return self._finish(State.FAILED, sentences.NO_SANDBOX)
         try:
             self._warm().order(order)
-        except SandboxError as why:
-            self._finish(State.FAILED, str(why))
-        except OSError as why:
+        except SandboxError as error:
+            self._finish(State.FAILED, str(error))
+        except OSError as error:
             self._let_go()
-            self._finish(State.FAILED, sentences.NOT_STARTED, why=why.strerror or str(why))
+            self._finish(State.FAILED, sentences.NOT_STARTED, why=error.strerror or str(error))
         return None
 
     def _warm(self) -> Child:
@@ -324,10 +324,10 @@ def _exists(current: Current) -> bool:
     return PipelineRun.objects.filter(pk=current.pk).exists()
 
 
-def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
+def _close(rows: Any, state: State, reason: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
     with override(None):
-        said = str(why)
-    return int(rows.update(state=state, ended_at=timezone.now(), why=said, why_values=values or {}, **more))
+        text = str(reason)
+    return int(rows.update(state=state, ended_at=timezone.now(), why=text, why_values=values or {}, **more))
 
 
 def _true_to(current: Current) -> int | None:

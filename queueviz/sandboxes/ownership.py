@@ -157,7 +157,7 @@ def _make(
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
         creation_limits.demand(counted)
-        place = record(
+        row = record(
             visitor,
             creation_limits.CREATE,
             slug,
@@ -174,7 +174,7 @@ def _make(
         _sweep()
         _open(slug, begin)
     except BaseException:
-        place.delete()
+        row.delete()
         sandbox.delete()
         raise
     return sandbox

@@ -29,9 +29,9 @@ def differs(context: Context, *differences: str) -> dict[str, Any]:
 
 
 @register.inclusion_tag("queueviz/partials/otherwise.html")
-def otherwise(place: str) -> dict[str, Any]:
+def otherwise(board: str) -> dict[str, Any]:
     """A table of every difference seen at this page, article and code side by side."""
-    return {"values": values_of(ledger(), seen_at(ledger(), place), get_language() or "en")}
+    return {"values": values_of(ledger(), seen_at(ledger(), board), get_language() or "en")}
 
 
 @register.simple_tag

@@ -37,5 +37,5 @@ def step_ms_filter(ms: int) -> str:
 
 
 @register.filter
-def offset_runs(found: list[list[str]]) -> str:
-    return runs(found, 0)
+def offset_runs(offsets: list[list[str]]) -> str:
+    return runs(offsets, 0)

@@ -167,8 +167,8 @@ def verdict(code: str) -> object:
 def walk_end(ended: Mapping[str, Any] | None) -> str:
     """Return the last station of the walk, and the reason it ended there."""
     code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
-    said = ENDS.get(code, _("Nothing found"))
-    text = said.form(int(values[said.by])) if isinstance(said, Counted) else str(said)
+    sentence = ENDS.get(code, _("Nothing found"))
+    text = sentence.form(int(values[sentence.by])) if isinstance(sentence, Counted) else str(sentence)
     return text.format_map({name: number(value) for name, value in values.items()} | _Missing())
 
 

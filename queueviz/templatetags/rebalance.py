@@ -36,4 +36,6 @@ def trigger_word(trigger: str | None) -> str:
 @register.simple_tag
 def letters(names: Names, client_ids: list[str]) -> list[dict[str, str]]:
     """Return the badges of members."""
-    return [{"id": who, "letter": names.who(who), "me": names.colour(who)} for who in client_ids]
+    return [
+        {"id": client_id, "letter": names.who(client_id), "me": names.colour(client_id)} for client_id in client_ids
+    ]

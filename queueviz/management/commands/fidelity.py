@@ -43,10 +43,10 @@ class Command(BaseCommand):
             raise CommandError(str(broken)) from None
         listed = runner.by_row(asked, ended.outcomes)
         self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) if options["json"] else _lines(listed))
-        found = runner.faults(listed, rows, ended)
-        for fault in found:
+        faults = runner.faults(listed, rows, ended)
+        for fault in faults:
             self.stderr.write(fault)
-        if found:
+        if faults:
             sys.exit(1)
         return None
 
