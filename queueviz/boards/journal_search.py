@@ -32,8 +32,5 @@ def _term(word: str) -> Term:
 
 
 def _says(word: str, text: Any) -> bool:
-    label_forms = forms(text)
-    return any(
-        word in _FIELD.sub("", form).lower()
-        for form in ([label_forms] if isinstance(label_forms, str) else label_forms)
-    )
+    labels = forms(text)
+    return any(word in _FIELD.sub("", form).lower() for form in ([labels] if isinstance(labels, str) else labels))

@@ -70,9 +70,9 @@ def is_closed(course: Course, lab: str, step: int) -> bool:
     return until is not None and step > until
 
 
-def demand(at: Sandbox | Cluster, role: Role, action: Action) -> None:
+def demand(target: Sandbox | Cluster, role: Role, action: Action) -> None:
     """Raises ActionRefused (409) where a student answers a step that is not open yet, or asks for its hint."""
-    if role != "student" or not isinstance(at, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
+    if role != "student" or not isinstance(target, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
         return
-    if at.course is not None and is_closed(at.course, action.lab, action.step):
+    if target.course is not None and is_closed(target.course, action.lab, action.step):
         raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until it is open.", step=action.step)

@@ -162,7 +162,7 @@ def results(poll: Poll) -> Results:
         raise ActionRefused(
             409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=poll.number
         )
-    by_student: dict[int, dict[int, int]] = {}  # by student
+    by_student: dict[int, dict[int, int]] = {}
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
     for student, round_, answer in votes.values_list("enrolment_id", "round", "answer"):
         by_student.setdefault(student, {})[round_] = answer

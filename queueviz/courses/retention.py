@@ -21,11 +21,9 @@ def ended_at(course: Course) -> datetime:
     """Return the course's due date; of a course without one, the last visit."""
     if course.due_at is not None:
         return course.due_at
-    latest_times = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
+    times = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
     visited = course.sandboxes.aggregate(visited=Max("visited_at"))
-    latest: datetime = max(
-        at for at in (course.created_at, *latest_times.values(), *visited.values()) if at is not None
-    )
+    latest: datetime = max(at for at in (course.created_at, *times.values(), *visited.values()) if at is not None)
     return latest
 
 

@@ -126,8 +126,8 @@ class PageHands:
     def look(self) -> None:
         """Read the panel, as a page does after an event.  The clock is paused while there is text to read."""
         self._pages.get(self._panel, **PANEL)
-        step = self.state["open"]
-        self._run_clock(1.0 if step is None or step["phase"] in RUNS else 0.0)
+        opened = self.state["open"]
+        self._run_clock(1.0 if opened is None or opened["phase"] in RUNS else 0.0)
 
     @property
     def hand_is_up(self) -> bool:
@@ -168,8 +168,8 @@ class PageHands:
         return int(self._pages.get(self._api).json()["at_ms"])
 
     def _step(self) -> int:
-        step = self.state["open"]
-        return len(self._lab.steps) if step is None else step["step"]
+        opened = self.state["open"]
+        return len(self._lab.steps) if opened is None else opened["step"]
 
 
 def with_numbers(row: Row) -> Row:
@@ -193,8 +193,8 @@ def _number(value: Any) -> Any:
 
 
 def _place(row: LabRow) -> tuple[int, int | None, str | None]:
-    step = row["open"]
-    return row["attempt"], step and step["step"], step and step["phase"]
+    opened = row["open"]
+    return row["attempt"], opened and opened["step"], opened and opened["phase"]
 
 
 def _does(row: LabRow) -> bool:

@@ -145,7 +145,7 @@ class Pool:
 
     def _begin(self, index: int) -> Child:
         with self._changing:
-            mine = frozenset(slug for slug, holder in self._places.items() if holder == index)
+            mine = frozenset(slug for slug, engine in self._places.items() if engine == index)
         begin = wire.Begin(
             str(self._home), with_ports_of(self._config, index, self._number), Share(index, mine), self._logging
         )

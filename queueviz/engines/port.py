@@ -107,15 +107,15 @@ class PoolPort:
 
     def _read(self, channels: Sequence[str], places: list[Place]) -> "Future[list[Any]]":
         asked = {
-            holder: self._call(
-                holder, "read", [name for name, at in zip(channels, places, strict=True) if at == holder]
+            engine: self._call(
+                engine, "read", [name for name, at in zip(channels, places, strict=True) if at == engine]
             )
-            for holder in dict.fromkeys(places)
+            for engine in dict.fromkeys(places)
         }
 
         def in_order(answers: list[list[Any]]) -> list[Any]:
-            each = {holder: iter(answer) for holder, answer in zip(asked, answers, strict=True)}
-            return [next(each[holder]) for holder in places]
+            each = {engine: iter(answer) for engine, answer in zip(asked, answers, strict=True)}
+            return [next(each[engine]) for engine in places]
 
         return gathered(list(asked.values()), in_order)
 
@@ -128,8 +128,8 @@ class PoolPort:
     def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
         """Return the answer of each engine, by its name or its number, from 1 on."""
         return {
-            str(holder + 1) if isinstance(holder, int) else str(holder): self._call(holder, "status")
-            for holder in self.pool.engines()
+            str(engine + 1) if isinstance(engine, int) else str(engine): self._call(engine, "status")
+            for engine in self.pool.engines()
         }
 
     def merged(self, statuses: list[dict[str, Any]]) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class PoolPort:
 
     def figures(self) -> "Future[list[dict[str, int]]]":
         """Return the counters of each engine's hub (`Hub.counted`)."""
-        asked = [self.pool.ask(holder, "figures") for holder in self.pool.engines()]
+        asked = [self.pool.ask(engine, "figures") for engine in self.pool.engines()]
         return gathered(asked, lambda figures: figures, some=True)
 
     def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
@@ -164,8 +164,8 @@ class PoolPort:
     def _at_its_place(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
         return self._call(self.pool.place_of(slug), verb, slug, *args, **named)
 
-    def _call(self, place: Place, verb: str, *args: Any, **named: Any) -> "Future[Any]":
-        return self.pool.ask(place, "call", verb, args, named)
+    def _call(self, engine: Place, verb: str, *args: Any, **named: Any) -> "Future[Any]":
+        return self.pool.ask(engine, "call", verb, args, named)
 
 
 def _nothing(_: list[Any]) -> None: ...

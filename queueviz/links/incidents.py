@@ -76,8 +76,8 @@ def said(incident: Incident) -> dict[str, Any]:
 
 def shown(slug: str) -> dict[str, Any] | None:
     """Return the incident of a sandbox for its replay, with the markers found so far.  None: it has no incident."""
-    incident = _recall(slug)
-    if incident is None:
+    recalled = _recall(slug)
+    if recalled is None:
         return None
     notes = [
         {
@@ -86,11 +86,11 @@ def shown(slug: str) -> dict[str, Any] | None:
             "title": gettext(note.title),
             "text": filled(note.text, note.values),
             "question": gettext(note.question) if note.question else "",
-            "address": _address(slug, incident.incident, note.seq),
+            "address": _address(slug, recalled.incident, note.seq),
         }
-        for number, note in enumerate(incident.noted.notes, start=1)
+        for number, note in enumerate(recalled.noted.notes, start=1)
     ]
-    return {**said(incident.incident), "notes": notes}
+    return {**said(recalled.incident), "notes": notes}
 
 
 def first_address(slug: str) -> str:

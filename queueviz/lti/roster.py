@@ -37,11 +37,11 @@ def fetch(link: LtiContext) -> Named:
     except (requests.exceptions.RequestException, LtiException, AttributeError, KeyError, TypeError, ValueError):
         raise ActionRefused(502, "Your LMS did not give its roster.", "Try again in a moment.") from None
     names = {seats.digest_of(link.platform, link.course, member["user_id"]): member["name"] for member in members}
-    seats_named = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
-    for seat in seats_named:
+    named = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
+    for seat in named:
         seat.enrolment.name = names[seat.user_digest]
-    Enrolment.objects.bulk_update([seat.enrolment for seat in seats_named], ["name"])
-    return Named(len(seats_named), len(names) - len(seats_named))
+    Enrolment.objects.bulk_update([seat.enrolment for seat in named], ["name"])
+    return Named(len(named), len(names) - len(named))
 
 
 def _members(link: LtiContext) -> list[dict[str, str]]:

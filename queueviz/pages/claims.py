@@ -66,22 +66,22 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
-    claim_play = reruns.find(slug, play)
-    if request.method == "POST" and claim_play.result is not None:
-        return _open(requester, sandbox, claim_play.result["counterexample"])
+    run = reruns.find(slug, play)
+    if request.method == "POST" and run.result is not None:
+        return _open(requester, sandbox, run.result["counterexample"])
     if request.method == "POST":
-        cancel(claim_play, requester, visit)
+        cancel(run, requester, visit)
         return redirect("claims", slug)
-    context = context_of(claim_play) | {
+    context = context_of(run) | {
         "sandbox": sandbox,
         "root": root_of(slug),
         "seeds": SEEDS,
         "texts": texts(),
-        "claim": CLAIMS.get(claim_play.order.get("claim", ""), ""),
+        "claim": CLAIMS.get(run.order.get("claim", ""), ""),
     }
     if getattr(request, "htmx", False):
-        return polled(request, claim_play, context)
-    if (result := claim_play.result) is not None:
+        return polled(request, run, context)
+    if (result := run.result) is not None:
         shortest = result["counterexample"]
         if shortest:
             context["case"] = str(CASES[result["claim"]]).format(**shortest["values"])

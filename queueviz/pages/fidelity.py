@@ -24,7 +24,7 @@ def fidelity(request: HttpRequest) -> HttpResponse:
     own = policy.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
     differing = request.GET.get("differing") == "on"
-    ledger_rows = shown(
+    selected = shown(
         ledger(),
         get_language() or "en",
         slug=own[0].slug if own else ownership.demo_slug(),
@@ -33,7 +33,7 @@ def fidelity(request: HttpRequest) -> HttpResponse:
         differing=differing,
     )
     context = {
-        "found": ledger_rows,
+        "found": selected,
         "search": search,
         "section": section,
         "differing": differing,

@@ -24,7 +24,7 @@ def panel(lab: LabRow) -> dict[str, Any]:
 
     `key`: of the answer that its form sends; it makes repeated requests one answer.
     """
-    numbers, open_step = lab["numbers"], lab["open"]
+    numbers, opened = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
     return {
         **lab,
@@ -39,7 +39,7 @@ def panel(lab: LabRow) -> dict[str, Any]:
             }
             for number, step in enumerate(lab["steps"], start=1)
         ],
-        "open": None if open_step is None else _open(open_step, numbers, _choices(lab, open_step["step"])),
+        "open": None if opened is None else _open(opened, numbers, _choices(lab, opened["step"])),
         "receipt": receipts[-1] if receipts else None,
         "key": secrets.token_urlsafe(KEY_BYTES),
         "next": _next(lab) if lab["finished"] else None,
@@ -48,11 +48,9 @@ def panel(lab: LabRow) -> dict[str, Any]:
 
 def marked(text: str, values: Mapping[str, Any]) -> SafeString:
     """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
-    text_html = escape(gettext(text)) if text else SafeString()
+    sentence = escape(gettext(text)) if text else SafeString()
     return (
-        format_html(text_html, **{name: _marked(name, value) for name, value in values.items()})
-        if values
-        else text_html
+        format_html(sentence, **{name: _marked(name, value) for name, value in values.items()}) if values else sentence
     )
 
 

@@ -154,12 +154,10 @@ def example(request: HttpRequest, lab: str) -> HttpResponse:
     The recording is made at the first request.
     """
     chosen = _known(lab)
-    recorded = lab_recordings.find(chosen)
-    if recorded is None:
+    made = lab_recordings.find(chosen)
+    if made is None:
         lab_recordings.make(chosen)
-    notes = (
-        [] if recorded is None else [{"seq": seq, "text": filled(text, values)} for seq, text, values in recorded.notes]
-    )
+    notes = [] if made is None else [{"seq": seq, "text": filled(text, values)} for seq, text, values in made.notes]
     player = {"url": reverse("lab-recording", args=[lab]), "notes": notes}
     return render(
         request,
@@ -167,20 +165,20 @@ def example(request: HttpRequest, lab: str) -> HttpResponse:
         {
             "lab": chosen,
             "title": gettext(chosen.title),
-            "state": "making" if recorded is None else "ready",
+            "state": "making" if made is None else "ready",
             "player": player,
             "texts": texts(PLAYER_WORDS),
-            "lasts_s": None if recorded is None else round(recorded.lasts_ms / 1000),
+            "lasts_s": None if made is None else round(made.lasts_ms / 1000),
         },
     )
 
 
 @require_GET
 def recording(request: HttpRequest, lab: str) -> HttpResponse:
-    recorded = lab_recordings.find(_known(lab))
-    if recorded is None:
+    made = lab_recordings.find(_known(lab))
+    if made is None:
         raise Http404("This recording is being made. Try again in a moment.")
-    return byte_ranges.answer(request, recorded.path, RECORDING)
+    return byte_ranges.answer(request, made.path, RECORDING)
 
 
 @require_http_methods(["GET", "POST"])
@@ -231,10 +229,10 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
 
 def _paced(course: Course, row: LabRow) -> dict[str, Any]:
     """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
-    step = row["open"]
-    closed = step is not None and pacing.is_closed(course, row["lab"], step["step"])
+    opened = row["open"]
+    closed = opened is not None and pacing.is_closed(course, row["lab"], opened["step"])
     return {
-        "teacher_opens": step["step"] if step is not None and closed else None,
+        "teacher_opens": opened["step"] if opened is not None and closed else None,
         "class_poll": polling.newest(course),
     }
 

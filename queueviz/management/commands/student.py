@@ -42,13 +42,13 @@ class Command(BaseCommand):
                 )
 
     def handle(self, *args: Any, command: str, course: str, **options: Any) -> None:
-        row = Course.objects.filter(slug=course).first()
-        if row is None:
+        found_course = Course.objects.filter(slug=course).first()
+        if found_course is None:
             raise CommandError(f"There is no course {course} in {settings.QUEUEVIZ_HOME}.")
         if command == "list":
-            self._list(row)
+            self._list(found_course)
             return
-        enrolment = row.enrolments.select_related("course").filter(pseudonym=options["pseudonym"]).first()
+        enrolment = found_course.enrolments.select_related("course").filter(pseudonym=options["pseudonym"]).first()
         if enrolment is None:
             raise CommandError(
                 f"No student of this course has the pseudonym {options['pseudonym']}. "
