@@ -324,9 +324,9 @@ def _exists(current: Current) -> bool:
     return PipelineRun.objects.filter(pk=current.pk).exists()
 
 
-def _close(rows: Any, state: State, reason: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
+def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
     with override(None):
-        text = str(reason)
+        text = str(why)
     return int(rows.update(state=state, ended_at=timezone.now(), why=text, why_values=values or {}, **more))
 
 
