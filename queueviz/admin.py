@@ -29,7 +29,10 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 @admin.register(Cluster)
 class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Attach, change and let go.  Changes reach the engine, and visitors who lost a right lose the picture."""
+    """The admin of attached clusters.
+
+    Changes reach the engine; visitors who lost a right are disconnected from the pages.
+    """
 
     list_display = ("name", "title", "name_servers", "audience", "tls")
     list_filter = ("audience",)
@@ -42,25 +45,27 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
-        """Its address is in links and in the audit: it stays."""
+        """Return the fields that are fixed: a cluster's address is in links and in the audit."""
         return ("name",) if obj is not None else ()
 
 
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
-        """Addresses that no request would go to are said here."""
-        given = super().clean() or {}
+        """Check the addresses; those that requests must not go to are reported here."""
+        values = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):
             try:
-                outgoing.host_of(given.get(name) or "")
+                outgoing.host_of(values.get(name) or "")
             except outgoing.AddressRefused:
                 self.add_error(name, _("It begins with https:// and has no user, password or fragment."))
         for name in ("deployments", "hosts"):
-            if not isinstance(listed := given.get(name) or [], list) or not all(isinstance(one, str) for one in listed):
+            if not isinstance(listed := values.get(name) or [], list) or not all(
+                isinstance(item, str) for item in listed
+            ):
                 self.add_error(name, _('A list of texts, as in ["1"].'))
             elif name == "hosts" and not all(outgoing.is_host(host.lower()) for host in listed):
                 self.add_error(name, _("Hosts such as files.example.org, without https:// and path."))
-        return given
+        return values
 
 
 @admin.register(LtiPlatform)
@@ -73,7 +78,7 @@ class LtiPlatformAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 class Recorded(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Rows that only the server writes."""
+    """The admin of rows that only the server writes."""
 
     def has_change_permission(self, request: object, obj: object = None) -> bool:
         return False

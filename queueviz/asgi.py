@@ -1,4 +1,4 @@
-"""What Daphne serves: pages over HTTP, boards over the one WebSocket."""
+"""The ASGI application Daphne serves: pages over HTTP, boards over the one WebSocket."""
 
 import os
 

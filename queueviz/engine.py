@@ -42,7 +42,7 @@ _processes = 0
 
 
 def use_processes(number: int) -> None:
-    """How many engine processes the next start makes; 0: a thread of this one."""
+    """Set the number of engine processes of the next start; 0: a thread of this process."""
     global _processes
     _processes = number
 
@@ -57,7 +57,7 @@ def port() -> EnginePort:
 
 
 def directory_of(slug: str) -> Path:
-    """Where a sandbox of this server lies, if there is one."""
+    """Return the directory of a sandbox of this server, whether or not it exists."""
     return Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug
 
 
@@ -75,7 +75,7 @@ def stop() -> None:
 
 
 def answer(future: Future[T], timeout_s: float | None = None) -> T:
-    """What the engine says, or `EngineBusy` after `timeout_s` (else `PATIENCE_S`)."""
+    """Return the engine's answer.  Raises `EngineBusy` after `timeout_s` (else `PATIENCE_S`)."""
     try:
         return future.result(PATIENCE_S if timeout_s is None else timeout_s)
     except FutureTimeout:
@@ -85,12 +85,12 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 
 def lab_of(slug: str) -> LabRow | None:
     """The lab in progress in a sandbox; None: none was started there.  Raises `EngineBusy`, `ActionRefused`."""
-    found: LabRow | None = answer(port().ask(slug, LabState())).get("lab")
-    return found
+    row: LabRow | None = answer(port().ask(slug, LabState())).get("lab")
+    return row
 
 
 def config_of(number: int = 0, engines: int = 1) -> HostConfig:
-    """Of engine `number` of so many on this machine's addresses."""
+    """Return the configuration of engine `number` of `engines` on this machine's addresses."""
     from queueviz.engines.pool import with_ports_of
     from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
 

@@ -1,4 +1,4 @@
-"""From form fields to the plain dictionaries `control` parses.  Values stay text: `control.fields` knows the types."""
+"""Conversion of form fields to plain dictionaries for `control`.  Values stay text: `control.fields` has the types."""
 
 from typing import Any
 
@@ -20,35 +20,35 @@ def fields_of(form: QueryDict) -> dict[str, Any]:
     A field that is sent empty is left out: the engine's default holds.  Raises ActionRefused (422) for a field that is
     sent in two of these ways.
     """
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name in form:
         if name in NOT_FIELDS:
             continue
         values = form.getlist(name)
         field, marked, key = name.partition(KEY_MARK)
         if name.endswith(LIST_MARK):
-            _put(given, name.removesuffix(LIST_MARK), [value for value in values if value])
+            _put(fields, name.removesuffix(LIST_MARK), [value for value in values if value])
         elif marked:
             if values[-1] != "":
-                held = given.get(field)
-                _put(given, field, {**held, key: values[-1]} if isinstance(held, dict) else {key: values[-1]})
+                held = fields.get(field)
+                _put(fields, field, {**held, key: values[-1]} if isinstance(held, dict) else {key: values[-1]})
         elif len(values) > 1:
-            _put(given, name, [value for value in values if value])
+            _put(fields, name, [value for value in values if value])
         elif values[0] != "":
-            _put(given, name, values[0])
-    return given
+            _put(fields, name, values[0])
+    return fields
 
 
-def _put(given: dict[str, Any], field: str, value: str | list[str] | dict[str, str]) -> None:
-    if field in given and not (isinstance(given[field], dict) and isinstance(value, dict)):
+def _put(fields: dict[str, Any], field: str, value: str | list[str] | dict[str, str]) -> None:
+    if field in fields and not (isinstance(fields[field], dict) and isinstance(value, dict)):
         raise ActionRefused(
             422, "{field} is sent in two ways.", "Send it as one text, as a list, or key by key.", field=field
         )
-    given[field] = value
+    fields[field] = value
 
 
 class NewSandboxForm(forms.Form):
-    """What starting a sandbox asks for: nothing but the template."""
+    """The form that starts a sandbox: only the template is needed."""
 
     template = forms.CharField(max_length=32, required=False, initial="orders")
     preset = forms.CharField(max_length=32, required=False)
@@ -56,7 +56,7 @@ class NewSandboxForm(forms.Form):
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
-    """What the owner may change beside the engine."""
+    """The settings of a sandbox that its owner may change outside the engine."""
 
     class Meta:
         model = Sandbox

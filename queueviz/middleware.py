@@ -1,6 +1,4 @@
-"""Habits of every request: what cannot be read is refused first, a session lives on while it is used, and where engine
-or database say no there is a sentence.
-"""
+"""Middleware of every request: it refuses unreadable ones, extends sessions, and turns errors into sentences."""
 
 import time
 from collections.abc import Callable
@@ -20,8 +18,9 @@ DAY_S = 86_400
 
 
 class Readable:
-    """Too many fields, or a charset that is none of text: Django finds out wherever the first field is read, and
-    again where the page that says so is drawn.
+    """Middleware that refuses too many fields or a charset that is not of text before any page reads them.
+
+    Django would find out only when the first field is read, and again while the error page is drawn.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -35,14 +34,14 @@ class Readable:
             )
         try:
             _ = request.GET
-        except TooManyFieldsSent as why:
+        except TooManyFieldsSent as error:
             request.GET = QueryDict()
-            return errors.bad_request(request, why)
+            return errors.bad_request(request, error)
         return self._get_response(request)
 
 
 class RollingSession:
-    """Thirty days from the last use, not from the first; one write a day instead of one a request."""
+    """Middleware that keeps a session for 30 days from its last use, not from its first, with one write a day."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -57,7 +56,7 @@ class RollingSession:
 
 
 class EngineAnswers:
-    """What engine or database refuse becomes a page, a partial or JSON with its own status: never a traceback."""
+    """Middleware that answers errors of engine or database by a page, a partial or JSON with its own status."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -71,12 +70,12 @@ class EngineAnswers:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, (SandboxError, *refusals.OF_THE_DATABASE)) and not refusals.is_disk_full(error):
             return None
-        status, said = refusals.describe(error)
-        return errors.sentence(request, status, **said)
+        status, texts = refusals.describe(error)
+        return errors.sentence(request, status, **texts)
 
 
 class Masked:
-    """Headers of answers behind a live link do not say the address of the sandbox (a redirect, a button of htmx)."""
+    """Middleware that hides the sandbox's address in headers behind a live link (a redirect, a button of htmx)."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -90,9 +89,9 @@ class Masked:
 
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """The API framework says this in plain text; here every refusal is a sentence and a hint."""
-    said = {
+    """Return the refusal as a sentence and a hint; the API framework would answer in plain text."""
+    body = {
         "error": gettext("{method} is not possible here.").format(method=request.method),
         "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", "")),
     }
-    return JsonResponse(said, status=405, headers={"Allow": answer.headers.get("Allow", "")})
+    return JsonResponse(body, status=405, headers={"Allow": answer.headers.get("Allow", "")})

@@ -1,4 +1,7 @@
-"""Who owns what.  No message, queue or offset lives here: those are the engine's (catalogue 8)."""
+"""Database rows of sandboxes, rights, clusters, runs and engine leases.
+
+Messages, queues and offsets are the engine's (catalogue 8).
+"""
 
 import secrets
 
@@ -73,12 +76,12 @@ class Sandbox(models.Model):
 
     @property
     def label(self) -> str:
-        """What pages call it."""
+        """The sandbox's name on pages."""
         return self.name or self.slug
 
 
 class Grant(models.Model):
-    """A right given away: to a browser, a program, an account, or the first who opens a link.
+    """A right given away: to a browser, a program, an account, or the first visitor who opens a link.
 
     Secrets are stored as SHA-256 only: of a token or link in `digest`, of a browser in `holder`.
     """
@@ -102,7 +105,7 @@ class Grant(models.Model):
     holder = models.CharField(max_length=DIGEST_LENGTH, blank=True, db_index=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
     label = models.CharField(max_length=80, blank=True)
-    shows = models.JSONField(default=dict, blank=True)  # of a share link: `sharing.Shown`; of a fork link: its event
+    shows = models.JSONField(default=dict, blank=True)  # share link: `share_links.Shown`; fork link: its event
     used_at = models.DateTimeField(null=True, blank=True)  # of a link, to the minute
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
@@ -113,7 +116,8 @@ class Grant(models.Model):
 
 
 class Cluster(models.Model):
-    """A real RocketMQ cluster whose pages are at `/k/<name>/`: where it is, who may look, who may reset offsets.
+    """A real RocketMQ cluster with pages at `/k/<name>/`: its addresses, its viewers and its operators, who may reset
+    offsets.
 
     Everything else is read from the cluster.  Its ACL secret is never stored, only the name of the environment
     variable that holds it.
@@ -174,7 +178,7 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Key and secret go together, and the secret is there now: later it would be unclear why nothing works."""
+        """Check that key and secret go together, and that the secret is set now: later errors would be unclear."""
         if bool(self.access_key) != bool(self.secret_variable):
             missing = "secret_variable" if self.access_key else "access_key"
             raise ValidationError({missing: _("An access key and the variable of its secret key go together.")})
@@ -183,7 +187,7 @@ class Cluster(models.Model):
 
     @property
     def slug(self) -> str:
-        """What engine, channels and audit call it."""
+        """The cluster's name in the engine, in channels and in the audit."""
         return attached_slug(self.name)
 
     @property
@@ -218,12 +222,12 @@ class UndoPoint(models.Model):
 
 
 def new_run() -> str:
-    """What a run is called: in its order, in its result's manifest and in addresses."""
+    """Return a new run id, used in its order, in its result's manifest and in addresses."""
     return secrets.token_hex(6)
 
 
 class PipelineRun(models.Model):
-    """One job of the pipeline over one sandbox: asked for on a page, carried out by `manage.py pipelineworker`."""
+    """One job of the pipeline over one sandbox: requested on a page, carried out by `manage.py pipelineworker`."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting")
@@ -280,7 +284,10 @@ class EngineLease(models.Model):
 
 
 class SandboxPlace(models.Model):
-    """Which engine has a sandbox.  Each change of hands makes a new row: its number, never used again, is the fence."""
+    """The engine that has a sandbox.
+
+    Each change of engine makes a new row: its number, never used again, is the fence.
+    """
 
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True)
     engine = models.CharField(max_length=64, blank=True, default="", db_index=True)  # none: it was given back
@@ -291,13 +298,13 @@ class SandboxPlace(models.Model):
 
 
 class AuditRecord(models.Model):
-    """What was done to sandboxes from outside the engine; outlives the sandbox."""
+    """A record of a change to a sandbox from outside the engine; it outlives the sandbox."""
 
     at = models.DateTimeField(auto_now_add=True)
     slug = models.CharField(max_length=SLUG_LENGTH, db_index=True)
     what = models.CharField(max_length=32)
     who = models.CharField(max_length=80)  # a role or an account, never a person's address
-    origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address or course (`creations`)
+    origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address, course: `creation_limits`
     visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of who has a session or token
     details = models.JSONField(default=dict, blank=True)
 

@@ -1,4 +1,4 @@
-"""A refusal in the reader's language: text and values travel apart until here."""
+"""Refusals in the reader's language: text and values are separate until here."""
 
 import errno
 import logging
@@ -25,21 +25,23 @@ SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether a file or the database takes nothing more."""
+    """Return whether a file or the database is out of disk space."""
     if isinstance(error, OperationalError):
         return any(words in str(error).lower() for words in NO_ROOM)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """Status and `{"error", "hint"}`, with `field` and `details` where there are any."""
+    """Return status and `{"error", "hint"}`, with `field` and `details` if there are any."""
     if isinstance(error, ActionRefused):
-        said: dict[str, Any] = {name: hidden_names.shown(filled(text, error.values)) for name, text in _texts_of(error)}
+        texts: dict[str, Any] = {
+            name: hidden_names.shown(filled(text, error.values)) for name, text in _texts_of(error)
+        }
         if error.field is not None:
-            said["field"] = error.field
+            texts["field"] = error.field
         if error.details is not None:
-            said["details"] = error.details
-        return error.status, said
+            texts["details"] = error.details
+        return error.status, texts
     if isinstance(error, NotFound):
         return 404, {"error": gettext(str(error)), "hint": gettext("Check the address, or start a new sandbox.")}
     if isinstance(error, Forbidden):
@@ -48,8 +50,8 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
         text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
-        said = {"error": hidden_names.shown(text)}
-        return 503, said | {"hint": gettext("Try again in a moment.")}
+        texts = {"error": hidden_names.shown(text)}
+        return 503, texts | {"hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)
         return 503, {
@@ -75,8 +77,8 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     """`text` in the reader's language, with its values.  An empty text stays empty."""
     if not text:
         return ""
-    said = gettext(text)
-    return said.format(**{name: spoken(name, value) for name, value in values.items()}) if values else said
+    sentence = gettext(text)
+    return sentence.format(**{name: spoken(name, value) for name, value in values.items()}) if values else sentence
 
 
 def spoken(name: str, value: object) -> object:

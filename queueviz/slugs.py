@@ -1,4 +1,4 @@
-"""Addresses: two words and six letters that people can read aloud, and where the pages of each are."""
+"""Addresses: two words and six letters that people can read aloud, and the page addresses of each."""
 
 import re
 import secrets
@@ -71,7 +71,7 @@ def new_slug() -> str:
 
 
 def attached_slug(name: str) -> str:
-    """What the engine calls an attached cluster."""
+    """Return the cluster's name in the engine."""
     return PREFIX + name
 
 
@@ -81,7 +81,7 @@ def attached_name(slug: str) -> str | None:
 
 
 class Behind(Protocol):
-    """A live link, whose readers know one sandbox by another name and at other addresses (`masks`)."""
+    """A live link, whose readers see one sandbox under another name and at other addresses (`hidden_names`)."""
 
     @property
     def slug(self) -> str: ...
@@ -98,7 +98,9 @@ BEHIND: ContextVar[Behind | None] = ContextVar("behind", default=None)
 
 
 def root_of(slug: str) -> str:
-    """Where its pages are: `/s/<slug>/`, `/k/<name>/` of an attached cluster, `/v/<secret>/` behind a live link."""
+    """Return the root of its pages: `/s/<slug>/`, `/k/<name>/` of an attached cluster, `/v/<secret>/` behind a live
+    link.
+    """
     behind = BEHIND.get()
     if behind is not None and slug in (behind.slug, behind.alias):
         return behind.root

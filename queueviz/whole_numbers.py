@@ -5,14 +5,14 @@ from sandbox.kernel.errors import ActionRefused
 MOST_DIGITS = 18  # as many as every 64-bit number has room for
 
 
-def whole(given: str, *, digits: int = MOST_DIGITS) -> int | None:
-    """Written in ASCII digits alone; None for anything else."""
-    return int(given) if given.isascii() and given.isdigit() and len(given) <= digits else None
+def whole(text: str, *, digits: int = MOST_DIGITS) -> int | None:
+    """Return the number of ASCII digits alone; None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
 
 
-def event_number(given: str, *, field: str | None = None) -> int:
+def event_number(text: str, *, field: str | None = None) -> int:
     """Raises ActionRefused (422)."""
-    number = whole(given)
+    number = whole(text)
     if number is None:
         raise ActionRefused(422, "An event has a number.", "Open the Journal and choose an event there.", field=field)
     return number

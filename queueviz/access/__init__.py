@@ -1,1 +1,1 @@
-"""Who may do what, and how often: one policy, visitors, limits."""
+"""Access control: one policy, visitors, and rate limits."""

@@ -1,6 +1,6 @@
-"""What an HTTP connection may take of the server before any page is asked: a place, a while, and some bytes.
+"""Limits of an HTTP connection before Django sees a request: connection count, time and bytes.
 
-Daphne has options for sockets only, so these stand where it makes its factory (`doorkeeper`).
+Daphne has options for sockets only, so the limits are set where it makes its protocol factory (`doorkeeper`).
 """
 
 from collections import Counter
@@ -25,14 +25,14 @@ FULL = (
 
 
 def doorkeeper(server: Any) -> "Doorkeeper":
-    """Daphne's factory of HTTP connections, behind the limits."""
+    """Return Daphne's factory of HTTP connections, with the limits."""
     return Doorkeeper(Pages(server), HostLimits())
 
 
 class Doorkeeper(WrappingFactory):
-    """So many connections at once, sockets among them, and so many of one address.
+    """The limit of connections in all, sockets among them, and of one address.
 
-    Behind a proxy all have the proxy's address: there only the whole is counted.
+    Behind a proxy all connections have the proxy's address: only the limit in all applies there.
     """
 
     def __init__(self, wrapped: Any, limits: HostLimits) -> None:
@@ -72,8 +72,10 @@ class Connection(ProtocolWrapper):
         self._cut_unread()
 
     def write_at_once(self, data: bytes) -> None:
-        """Without waiting until the loop finds the socket writable, which it nearly always is: two calls of the system
-        fewer for each of hundreds of viewers.  What the socket does not take goes the usual way.
+        """Write without waiting for the loop to find the socket writable, which it nearly always is.
+
+        This saves two system calls for each of hundreds of viewers.  Bytes the socket does not accept go the usual
+        way.
         """
         if not unread(self.transport) and not self.disconnecting:
             written = self.transport.writeSomeData(data)
@@ -92,7 +94,10 @@ class Connection(ProtocolWrapper):
 
 
 def unread(transport: Any) -> int:
-    """Bytes that wait for the client.  `twisted.internet.abstract.FileDescriptor` keeps them in two parts."""
+    """Return the bytes not yet sent to the client.
+
+    `twisted.internet.abstract.FileDescriptor` keeps them in two parts.
+    """
     return int(len(transport.dataBuffer) - transport.offset + transport._tempDataLen)
 
 
@@ -106,7 +111,7 @@ class TurnedAway(Protocol):
 
 class Impatient(HTTPChannel):
     def resetTimeout(self) -> None:
-        """Not with each byte: one a minute would keep a connection for ever."""
+        """Do not restart the timeout with each byte: one byte a minute would keep a connection open for ever."""
 
 
 class Pages(HTTPFactory):
@@ -125,7 +130,7 @@ class Pages(HTTPFactory):
 
 
 class Frugal(WebRequest):
-    """Nothing is kept of a body that is too large; Django sees how large it was, and refuses it with a sentence."""
+    """A request that drops a body which is too large.  Django gets the size and refuses the request with a sentence."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -25,11 +25,11 @@ HOUR = timedelta(hours=1)
 CREATE = "create"  # in the audit
 SIGN_IN = "The next one is possible in {minutes} min, or at once with an account."
 NEWCOMERS = Rate(0.5, 60, what="starts of sandboxes")  # of one address, by browsers that are not known yet
-OF_ADDRESS = "address:"  # begins what `access.counted_as` says of who has neither session nor token yet
+OF_ADDRESS = "address:"  # begins what `policy.counted_as` says of who has neither session nor token yet
 
 
 class Counted(NamedTuple):
-    """What a creation is counted by; an empty field counts nothing.  `course`: whose origin it is."""
+    """The keys a creation is counted under; an empty field counts nothing.  `course`: the course whose origin it is."""
 
     visitor: str
     origin: str
@@ -50,7 +50,7 @@ def counted(visitor: Visitor, course: Course | None = None) -> Counted:
 
 
 def demand(by: Counted) -> None:
-    """Raises ActionRefused (429), which says when it is possible again."""
+    """Refuse a creation above a limit.  Raises ActionRefused (429), which names the earliest time for another."""
     if by.visitor:
         _demand(
             LIMITS.creations_per_hour_per_visitor,
@@ -87,5 +87,5 @@ def _demand(most: int, text: str, hint: str, **field: str) -> None:
 
 def _course_of(visitor: Visitor) -> Course | None:
     places = Enrolment.objects.filter(digest__in=digests_of(visitor), removed_at__isnull=True)
-    place = places.select_related("course").order_by("-pk").first()
-    return None if place is None else place.course
+    enrolment = places.select_related("course").order_by("-pk").first()
+    return None if enrolment is None else enrolment.course

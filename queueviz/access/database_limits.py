@@ -1,4 +1,4 @@
-"""Limits that are counted in the database: who counts writes down what it counted before another counts."""
+"""Limits counted in the database: each transaction records its count before another one counts."""
 
 import zlib
 from collections.abc import Iterator
@@ -9,10 +9,11 @@ from django.db import connection, transaction
 
 @contextmanager
 def one_at_a_time(what: str) -> Iterator[None]:
-    """A transaction that excludes all others with the same `what`, in any process.
+    """Open a transaction that excludes all others with the same `what`, in any process.
 
-    SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two count at once, and both be
-    the last that fits: there the transaction holds a lock.  Raises OperationalError where others hold it for too long.
+    SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two transactions count at
+    once, and both be the last that fits: there the transaction holds a lock.  Raises OperationalError if others hold
+    it for too long.
     """
     with transaction.atomic():
         if connection.vendor == "postgresql":
@@ -23,9 +24,9 @@ def one_at_a_time(what: str) -> Iterator[None]:
 
 @contextmanager
 def one_process_at_a_time(what: str) -> Iterator[None]:
-    """As `one_at_a_time`, for work of many transactions, and however long others take.
+    """Hold the lock as `one_at_a_time` does, for work of many transactions, however long other holders take.
 
-    Nothing on SQLite: there the data home is locked, and no other process has the file.
+    On SQLite this does nothing: the data home is locked there, and no other process has the file.
     """
     if connection.vendor != "postgresql":
         yield
@@ -41,5 +42,5 @@ def one_process_at_a_time(what: str) -> Iterator[None]:
 
 
 def number_of(what: str) -> int:
-    """What PostgreSQL calls the lock."""
+    """Return the key of the lock in PostgreSQL."""
     return zlib.crc32(what.encode())

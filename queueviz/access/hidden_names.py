@@ -1,9 +1,8 @@
-"""Behind a live link a sandbox has another name: its own is an address that goes on when the link has ended.
+"""Names of a sandbox behind a live link: its own name is an address that still works after the link has ended.
 
-What carries that name is named here, field by field: addresses (made by `slugs`, which asks who reads), the sandbox's
-own row, channels, refusals.  The addresses of other sandboxes (of which it is a branch, whose seed it has) are left out
-of them, and of who acted there is the role alone.  What people stored stays as it is: bodies, keys, properties, names
-of topics and groups, whatever they look like.
+This module lists the parts that carry that name: addresses (made by `slugs`, by reader), the sandbox's own row,
+channels, refusals.  The addresses of other sandboxes (its parent, the source of its seed) are left out.  An actor in
+it is shown as a role alone.  Stored content stays as it is: bodies, keys, properties, names of topics and groups.
 """
 
 import re
@@ -34,7 +33,7 @@ class Mask(NamedTuple):
 
     @property
     def alias(self) -> str:
-        """What the link's readers know the sandbox as."""
+        """The name of the sandbox that readers of the link see."""
         return f"link-{digest(self.secret)[:ALIAS_CHARS]}"
 
     @property
@@ -58,8 +57,8 @@ class Mask(NamedTuple):
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {name: self.texts(one) for name, one in value.items()}
-        return [self.texts(one) for one in value] if isinstance(value, list | tuple) else value
+            return {name: self.texts(item) for name, item in value.items()}
+        return [self.texts(item) for item in value] if isinstance(value, list | tuple) else value
 
     def channel(self, name: str) -> str:
         return _renamed(name, self.slug, self.alias)
@@ -68,7 +67,7 @@ class Mask(NamedTuple):
         return _renamed(name, self.alias, self.slug)
 
     def row(self, row: Row) -> Row:
-        """Of an event."""
+        """Return an event row without the sandbox's own names."""
         row = without_own_names(row)
         if row["type"] != "Keyframe":
             return row
@@ -92,18 +91,18 @@ class Mask(NamedTuple):
         return f"{text[: head.start(2)]}{_json(name)}{text[head.end(2) :]}"
 
     def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """What a socket's reader sent: its channels, as the server knows them."""
-        found = dict(message)
-        if isinstance(ch := found.get("ch"), str):
-            found["ch"] = self.inner_channel(ch)
-        if isinstance(painted := found.get("n"), dict):
-            found["n"] = {self.inner_channel(name): n for name, n in painted.items()}
-        return found
+        """Return a message of a socket's reader with the server's own channel names."""
+        masked = dict(message)
+        if isinstance(ch := masked.get("ch"), str):
+            masked["ch"] = self.inner_channel(ch)
+        if isinstance(painted := masked.get("n"), dict):
+            masked["n"] = {self.inner_channel(name): n for name, n in painted.items()}
+        return masked
 
 
 @contextmanager
 def behind(mask: Mask) -> Iterator[None]:
-    """While an answer to a reader of the link is made."""
+    """Mask names while an answer to a reader of the link is made."""
     token = slugs.BEHIND.set(mask)
     try:
         yield
@@ -112,19 +111,19 @@ def behind(mask: Mask) -> Iterator[None]:
 
 
 def current() -> Mask | None:
-    """Of the link whose reader is being answered."""
-    found = slugs.BEHIND.get()
-    return found if isinstance(found, Mask) else None
+    """Return the mask of the link whose reader is being answered, if any."""
+    mask = slugs.BEHIND.get()
+    return mask if isinstance(mask, Mask) else None
 
 
 def of_request(request: HttpRequest) -> Mask | None:
-    """The same where the answer is made later, or by who refuses."""
-    found: Mask | None = getattr(request, "mask", None)
-    return found
+    """Return the mask of the request, for answers made later and for refusals."""
+    mask: Mask | None = getattr(request, "mask", None)
+    return mask
 
 
 def shown(value: Any) -> Any:
-    """A name, a sentence or a row of the sandbox's own, as who is being answered may read it."""
+    """Return a name, a sentence or a row of the sandbox's own, as the current reader may see it."""
     mask = current()
     return value if mask is None else mask.texts(value)
 
@@ -135,19 +134,21 @@ def shown_channel(name: str) -> str:
 
 
 def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a tile or the lab in progress: of who has taken over the role alone."""
-    found = dict(view)
+    """Return a tile or the lab in progress with the teacher's name replaced by the role, if a teacher has taken
+    over.
+    """
+    shown_view = dict(view)
     for part in ("hold", "tile"):
-        if isinstance(row := found.get(part), dict) and row.get("acts"):
-            found[part] = {**row, "acts": TEACHER}
-    return found
+        if isinstance(row := shown_view.get(part), dict) and row.get("acts"):
+            shown_view[part] = {**row, "acts": TEACHER}
+    return shown_view
 
 
 def _renamed(name: str, old: str, new: str) -> str:
-    """A channel's name is its kind, the sandbox, and what it is about."""
+    """Return a channel's name (kind, sandbox, subject) with another name of the sandbox."""
     kind, slash, rest = name.partition("/")
-    found = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
-    return name if found is None else f"{kind}{slash}{new}{rest[found.end() :]}"
+    match = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
+    return name if match is None else f"{kind}{slash}{new}{rest[match.end() :]}"
 
 
 def _json(value: Any) -> str:

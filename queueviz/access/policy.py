@@ -37,7 +37,7 @@ ATTACHED_ACTIONS = (ResetOffsets, UndoReset)  # all that is ever done to a clust
 
 
 class NotFound(Http404):
-    """No such sandbox or cluster, or none this visitor may know of."""
+    """A sandbox or cluster that does not exist, or that this visitor may not see."""
 
 
 class Forbidden(PermissionDenied):
@@ -45,7 +45,7 @@ class Forbidden(PermissionDenied):
 
 
 class Held(NamedTuple):
-    """What a visitor shows: grants of this kind with one of these values in this field are good for it."""
+    """A credential of a visitor: it fits grants of `kind` whose `field` has one of `values`."""
 
     kind: str
     field: str
@@ -92,12 +92,12 @@ class Visit(NamedTuple):
 
     @property
     def wakes(self) -> bool:
-        """Whether this visitor's coming wakes a sleeping sandbox."""
+        """Return whether this visitor's visit wakes a sleeping sandbox."""
         return not self.is_attached and (self.may("act") or self.sandbox.of_host)
 
     @property
     def can(self) -> dict[str, bool]:
-        """Every verb and whether this visitor has it: what templates ask."""
+        """Every verb and whether this visitor has it, for templates."""
         return {verb: self.may(verb) for verb in VERBS}
 
 
@@ -114,7 +114,7 @@ def ours(visit: Visit) -> Sandbox:
 
 
 def visit_at(visitor: Visitor, slug: str, verb: str) -> Visit:
-    """As `sandbox_for`, with the visitor's role."""
+    """Return the sandbox or cluster as `sandbox_for` does, with the visitor's role."""
     visit = _at_sandbox(visitor, slug) if attached_name(slug) is None else _at_cluster(visitor, slug)
     if not visit.may(verb):
         raise forbidden(visitor, visit)
@@ -139,7 +139,7 @@ def _at_cluster(visitor: Visitor, slug: str) -> Visit:
 
 
 def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
-    """Of many visitors and slugs at once, with as many queries as for one."""
+    """Return the sights of many visitors and slugs, with as many queries as for one."""
     slugs = {slug for _, slug in asked}
     live = Prefetch("grants", Grant.objects.filter(live_grants(timezone.now())), to_attr="live")
     sandboxes = Sandbox.objects.filter(slug__in=slugs).select_related("course").prefetch_related(live)
@@ -147,28 +147,28 @@ def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     if names := {name for slug in slugs if (name := attached_name(slug)) is not None}:
         clusters = Cluster.objects.filter(name__in=names).prefetch_related("operators", "viewers")
         places |= {cluster.slug: cluster for cluster in clusters}
-    return [_sight(place, _role_at(visitor, place)) for visitor, slug in asked for place in [places.get(slug)]]
+    return [_sight(entry, _role_at(visitor, entry)) for visitor, slug in asked for entry in [places.get(slug)]]
 
 
-def _role_at(visitor: Visitor, place: Any) -> Role | None:
-    if place is None:
+def _role_at(visitor: Visitor, entry: Any) -> Role | None:
+    if entry is None:
         return None
-    if isinstance(place, Cluster):
-        return _role_at_cluster(visitor, place)
+    if isinstance(entry, Cluster):
+        return _role_at_cluster(visitor, entry)
     held = _held(visitor)
-    return _role_with(visitor, place, [grant.role for grant in place.live if any(one.fits(grant) for one in held)])
+    return _role_with(visitor, entry, [grant.role for grant in entry.live if any(query.fits(grant) for query in held)])
 
 
-def _sight(place: Sandbox | Cluster | None, role: Role | None) -> Sight:
-    if place is None or role is None:
+def _sight(entry: Sandbox | Cluster | None, role: Role | None) -> Sight:
+    if entry is None or role is None:
         return Sight.NOTHING
-    if isinstance(place, Cluster) or place.course is None or can(role, "grade") or is_released(place.course):
+    if isinstance(entry, Cluster) or entry.course is None or can(role, "grade") or is_released(entry.course):
         return Sight.ALL
     return Sight.NO_SCORES
 
 
 def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
-    """The refusal for a visitor who may look, but not do this."""
+    """Return the refusal for a visitor who may look, but not do this."""
     if visit.is_attached:
         if visit.role == "operator":
             return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
@@ -179,7 +179,10 @@ def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
 
 
 def has_expired(sandbox: Sandbox) -> bool:
-    """Kept for a week more, for its owner alone: his next visit gives it a new life."""
+    """Return whether the sandbox has expired.
+
+    It is kept a week more for its owner: the owner's next visit extends it.
+    """
     return sandbox.expires_at is not None and sandbox.expires_at < timezone.now()
 
 
@@ -194,7 +197,7 @@ def clusters_of(visitor: Visitor) -> list[Cluster]:
 
 
 def may_attach(visitor: Visitor) -> bool:
-    """Whether the visitor is an administrator who may add clusters."""
+    """Return whether the visitor is an administrator who may add clusters."""
     return visitor.is_signed_in and visitor.user.is_staff and visitor.user.has_perm("queueviz.add_cluster")
 
 
@@ -208,9 +211,9 @@ def owned_count(visitor: Visitor) -> int:
 
 
 def counted_as(visitor: Visitor) -> str:
-    """Whom a rate is counted for: the account, else the token or session that was given out here, else the address.
+    """Return the key a rate is counted under: the account, else a token or session issued here, else the address.
 
-    What was not given out here says nothing: each made-up one would be a visitor who has done nothing yet.
+    A token or session that was not issued here is ignored: each made-up one would count as a new visitor.
     """
     if visitor.token:
         held = digest(visitor.token)
@@ -237,7 +240,7 @@ def note_visit(visit: Visit) -> None:
 
 
 def expiry_of(sandbox: Sandbox, visited_at: datetime) -> datetime | None:
-    """None: it is kept as long as its course (`courses.retention`)."""
+    """Return when the sandbox expires.  None: it is kept as long as its course (`courses.retention`)."""
     if sandbox.course_id:
         return None
     return visited_at + (ACCOUNT_LIFE if sandbox.owner_id else ANONYMOUS_LIFE)
@@ -258,7 +261,7 @@ def owns(visitor: Visitor, sandbox: Sandbox) -> bool:
 
 @receiver(user_logged_in)
 def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
-    """Signing in takes along what was made in the session; a place in a course stays the session's."""
+    """Give the account the sandboxes of the session at sign-in; a place in a course stays the session's."""
     held = _granted(Visitor(session=request.session)).filter(role="owner")
     for grant in held.select_related("sandbox"):
         _give(grant.sandbox, user)
@@ -307,8 +310,9 @@ def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | 
 
 
 def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
-    """Operators are named, never implied; who administers clusters may look at them.  Tokens and links are of
-    sandboxes.
+    """Return the visitor's role.  Operators are named, never implied; administrators of clusters may view them.
+
+    Tokens and links are for sandboxes only.
     """
     if visitor.link is not None:
         return None
@@ -323,13 +327,13 @@ def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
 
 
 def _granted(visitor: Visitor) -> QuerySet[Grant]:
-    """What is still good of what the visitor was given."""
-    held = [one.query for one in _held(visitor)]
+    """Return the live grants the visitor holds."""
+    held = [link.query for link in _held(visitor)]
     return Grant.objects.filter(live_grants(timezone.now()), reduce(or_, held)) if held else Grant.objects.none()
 
 
 def _held(visitor: Visitor) -> tuple[Held, ...]:
-    """What was given to the visitor: to its link, its token, its account, its browser, its places in courses."""
+    """Return the visitor's credentials: its link, else its token, else its account, browser and places in courses."""
     if visitor.link is not None:
         return (Held(Grant.Kind.LIVE, "digest", frozenset({digest(visitor.link)})),)
     if visitor.token is not None:
@@ -345,5 +349,5 @@ def _held(visitor: Visitor) -> tuple[Held, ...]:
 
 
 def live_grants(now: datetime) -> Q:
-    """Neither revoked nor expired."""
+    """Return the condition of grants that are neither revoked nor expired."""
     return Q(revoked_at__isnull=True) & (Q(expires_at__isnull=True) | Q(expires_at__gt=now))

@@ -1,4 +1,4 @@
-"""How often one visitor may do something, counted in this process."""
+"""Rate limits of one visitor, counted in this process."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ KEPT_BUCKETS = HostLimits().counted_visitors
 
 
 class Rate(Throttle):
-    """`what` is done; each key is a visitor."""
+    """A rate limit of the action `what`; each key is a visitor."""
 
     def __init__(self, per_s: float, burst: float, *, what: str, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__(per_s, burst, keys=KEPT_BUCKETS)

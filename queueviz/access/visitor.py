@@ -1,4 +1,4 @@
-"""Who is asking: a signed-in user, a session, a bearer token or a live link, in one value."""
+"""The visitor of a request in one value: a signed-in user, a session, a bearer token or a live link."""
 
 import hashlib
 import hmac
@@ -19,10 +19,10 @@ ONE_CUSTOMER = 64  # bits of an IPv6 address: one customer has all addresses tha
 
 
 class Visitor(NamedTuple):
-    """`session` has the secret of a browser that owns something; a bearer visitor has none, since cookies are ignored.
+    """The visitor of a request.  `session` has the secret of a browser that owns something.
 
-    `link` is the secret of a live link: who comes through one has its right and no other.  `address` is as limits count
-    it (`counted`).
+    A bearer visitor has no session, since cookies are ignored.  `link` is the secret of a live link: its visitor has
+    the link's right and no other.  `address` is as limits count it (`counted`).
     """
 
     user: Any = None
@@ -77,12 +77,12 @@ def of_scope(scope: Mapping[str, Any]) -> Visitor:
     return Visitor(scope.get("user"), scope.get("session"), None, address)
 
 
-def afresh(who: Visitor) -> Visitor:
+def afresh(visitor: Visitor) -> Visitor:
     """The same visitor with session and user read again: a socket lives long, and both may have ended meanwhile."""
-    if who.session is None:
-        return who
-    session = SESSIONS.SessionStore(who.session.session_key)
-    return who._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
+    if visitor.session is None:
+        return visitor
+    session = SESSIONS.SessionStore(visitor.session.session_key)
+    return visitor._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
 
 
 def _address(meta: Mapping[str, Any]) -> str:
@@ -90,7 +90,10 @@ def _address(meta: Mapping[str, Any]) -> str:
 
 
 def _forwarded(chain: str, direct: str) -> str:
-    """Behind our own proxy the last entry is the one that proxy added; anything before it is hearsay."""
+    """Return the client's address.  Behind the server's own proxy it is the last entry, which that proxy added.
+
+    Entries before it are not trustworthy.
+    """
     if settings.BEHIND_HTTPS and chain:
         return counted(chain.rsplit(",", 1)[-1].strip())
     return counted(direct)

@@ -42,7 +42,7 @@ RESET_BODY = {
 
 @router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="What is known of it, now")
 def snapshot(request: HttpRequest, name: str) -> HttpResponse:
-    """As of a sandbox; what the cluster's admin codes do not report is null."""
+    """Return the snapshot, as of a sandbox. A value that the cluster's admin codes do not report is null."""
     return sandboxes.snapshot(request, attached_slug(name))
 
 
@@ -60,7 +60,7 @@ def act(request: HttpRequest, name: str) -> dict[str, str]:
 
 @router.get("/{slug:name}/events", summary="What was done here, as NDJSON")
 def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponseBase:
-    """As of a sandbox."""
+    """Stream events, as of a sandbox."""
     return sandboxes.events(request, attached_slug(name), after)
 
 
@@ -74,13 +74,13 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """As of a sandbox."""
+    """Return lines of the journal, as of a sandbox."""
     return sandboxes.journal(request, attached_slug(name), show, search, before, after, most)
 
 
 @router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect")
 def ask(request: HttpRequest, name: str, question: str) -> HttpResponse:
-    """As of a sandbox, as far as the cluster can be asked."""
+    """Answer a question as of a sandbox, as far as the cluster reports what it needs."""
     return sandboxes.ask(request, attached_slug(name), question)
 
 

@@ -34,9 +34,10 @@ router = Router(tags=["replay"])
 
 @router.get("/{slug:slug}/state", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, at an event")
 def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpResponse:
-    """Without `at`, at the newest. `seq` is the newest event at or before `at`. The `snapshot` is folded from the
-    keyframe `keyframe`: `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the
-    event, `of_keyframe` those that are as old as the keyframe; under `snapshot`, the lists and fields beside both."""
+    """Return the state at event `at`, or at the newest one without `at`. `seq` is the newest event at or before
+    `at`. The `snapshot` is folded from the keyframe `keyframe`. `carried` names the fields of the queues in `topics`
+    and `groups/<name>` that hold at the event. `of_keyframe` names those that are as old as the keyframe; under
+    `snapshot`, the lists and fields beside both."""
     return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
@@ -44,45 +45,45 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
 def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     """`stretches` of its journal: `from`, `to`, `reproducible`, `why` it ended or cannot be executed again. `keyframe`:
     the first event whose state is known."""
-    who = visitor.of_request(request)
-    policy.sandbox_for(who, slug, "see")
-    replay_state.STATES.demand(policy.counted_as(who))
-    found = engine.answer(engine.port().line(slug))
-    rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in found.stretches]
-    said = {"stretches": rows, "keyframe": None if found.keyframe is None else str(found.keyframe)}
-    return HttpResponse(orjson.dumps(said), content_type=JSON)
+    requester = visitor.of_request(request)
+    policy.sandbox_for(requester, slug, "see")
+    replay_state.STATES.demand(policy.counted_as(requester))
+    line = engine.answer(engine.port().line(slug))
+    rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in line.stretches]
+    body = {"stretches": rows, "keyframe": None if line.keyframe is None else str(line.keyframe)}
+    return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
 @router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="What changed between events")
 def changes(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:
-    """`rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe). Between the same
-    `keyframes`, changes of what no event carries are not known. Without `to`, up to the newest event."""
-    who = visitor.of_request(request)
-    policy.sandbox_for(who, slug, "see")
-    replay_state.STATES.demand(policy.counted_as(who))
-    found = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
-    said = {
-        "from": str(found.first),
-        "to": str(found.last),
-        "keyframes": [str(seq) for seq in found.keyframes],
+    """Return `rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe).
+    Between the same `keyframes`, changes that no event carries are unknown. Without `to`, up to the newest event."""
+    requester = visitor.of_request(request)
+    policy.sandbox_for(requester, slug, "see")
+    replay_state.STATES.demand(policy.counted_as(requester))
+    changed = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
+    body = {
+        "from": str(changed.first),
+        "to": str(changed.last),
+        "keyframes": [str(seq) for seq in changed.keyframes],
         "rows": [
             hidden_names.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
-            for row in (change._asdict() for change in found.rows)
+            for row in (change._asdict() for change in changed.rows)
         ],
     }
-    return HttpResponse(orjson.dumps(said), content_type=JSON)
+    return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
 @router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Its recording, as a file")
 def recording(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:
-    """202 while it is made: ask again with `from` and `to` as they stand in the answer. Then the file
-    (docs/recording.md), by ranges where they are asked for. Without `to`, up to the newest event."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    """Return 202 while the recording is made: repeat the request with `from` and `to` as the answer has them. Then
+    return the file (docs/recording.md), by ranges where the request has them. Without `to`, up to the newest event."""
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     policy.ours(visit)
     kept = engine.answer(engine.port().kept(slug))
     last = kept.newest if last is None else last
@@ -98,13 +99,13 @@ def recording(
             newest=kept.newest,
         )
     first = max(first, kept.oldest)
-    found = recordings.of_server().find(
-        slug, first, last, lambda: RECORDINGS.demand(policy.counted_as(who)), scores=visit.sees_scores
+    file = recordings.of_server().find(
+        slug, first, last, lambda: RECORDINGS.demand(policy.counted_as(requester)), scores=visit.sees_scores
     )
-    if isinstance(found, recordings.Making):
-        said = {"progress": round(found.progress, 3), "from": str(first), "to": str(last)}
-        return HttpResponse(orjson.dumps(said), status=202, content_type=JSON)
-    response = byte_ranges.answer(request, found, "application/octet-stream")
+    if isinstance(file, recordings.Making):
+        body = {"progress": round(file.progress, 3), "from": str(first), "to": str(last)}
+        return HttpResponse(orjson.dumps(body), status=202, content_type=JSON)
+    response = byte_ranges.answer(request, file, "application/octet-stream")
     response["Content-Disposition"] = f'attachment; filename="{slug}-{first}-{last}.qvr"'
     return response
 

@@ -67,7 +67,7 @@ class Found(Schema):
 
 @router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="The pipeline's runs, the newest first")
 def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """The newest 50; `jobs`: what can be asked for, with the options of each."""
+    """Return the newest 50 runs; `jobs`: the jobs that can be requested, with the options of each."""
     visit = _seen(request, slug)
     return {
         "worker": asking.is_worker_alive(),
@@ -78,7 +78,7 @@ def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
 def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
-    """It waits for the worker; `GET …/runs/<run>` says how far it is."""
+    """Request a run. It waits for the worker; `GET …/runs/<run>` reports its progress."""
     return Status(201, run_row(asking.ask_for(writer(request), slug, wish.job, wish.options)))
 
 
@@ -89,7 +89,7 @@ def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
 def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    """One at work ends as soon as Spark lets go of it; what ran before stays."""
+    """Cancel a run. A running one ends as soon as Spark releases it; earlier results stay."""
     return run_row(asking.cancel(writer(request), slug, run))
 
 
@@ -101,17 +101,17 @@ def result(request: HttpRequest, slug: str, job: str) -> dict[str, Any]:
 @router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of it, as NDJSON")
 def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
     """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
-    found, said = _found(_seen(request, slug), job)
-    if table not in said["tables"]:
+    run_result, contents = _found(_seen(request, slug), job)
+    if table not in contents["tables"]:
         raise ActionRefused(
             404,
             "{job} has no table {table}.",
             "Tables are: {tables}.",
             job=job,
             table=table,
-            tables=", ".join(said["tables"]),
+            tables=", ".join(contents["tables"]),
         )
-    rows = found.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
+    rows = run_result.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
     lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
@@ -124,11 +124,11 @@ def _found(visit: policy.Visit, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
         raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
     demand_shown(visit, job)
-    found = Result(job, policy.ours(visit).slug)
-    said = result_row(found)
-    if said is None:
+    run_result = Result(job, policy.ours(visit).slug)
+    row = result_row(run_result)
+    if row is None:
         raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)
-    return found, said
+    return run_result, row
 
 
 api.add_router("/sandboxes", router)

@@ -43,7 +43,7 @@ NDJSON = "application/x-ndjson"
 
 
 class Strict(Parser):
-    """As everywhere else here: half a surrogate is no text, and no database would take it."""
+    """A parser that refuses half a surrogate, as all other input here: it is not text, and databases refuse it."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return orjson.loads(request.body)
@@ -78,7 +78,7 @@ class Made(Schema):
 
 
 class Instead(Schema):
-    """Another action at the moment of the one with this number."""
+    """The action that replaces the one with this number."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -182,7 +182,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     openapi_extra=ACTION_BODY,
 )
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
-    """`seq` numbers the action's event; what it causes comes later in the events."""
+    """Carry out an action. `seq` numbers the action's event; its effects come later in the events."""
     return {"seq": str(visitor_actions.act(writer(request), slug, _object(request)))}
 
 
@@ -194,12 +194,12 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     attached_clusters.demand(visit)
     port = engine.port()
-    found = engine.answer(port.entries(slug, -1 if after is None else after, min(LINES_AT_ONCE, most)))
-    if after is not None and after + 1 < found.first_seq:
-        hint = f"Start again with after={found.first_seq - 1}."
-        said = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(found.first_seq)}
-        return HttpResponse(orjson.dumps(said), status=410, content_type=JSON)
-    pages = _pages(slug, found, most, _shown_to(request, visit))
+    entries = engine.answer(port.entries(slug, -1 if after is None else after, min(LINES_AT_ONCE, most)))
+    if after is not None and after + 1 < entries.first_seq:
+        hint = f"Start again with after={entries.first_seq - 1}."
+        body = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(entries.first_seq)}
+        return HttpResponse(orjson.dumps(body), status=410, content_type=JSON)
+    pages = _pages(slug, entries, most, _shown_to(request, visit))
     if most <= MOST_LINES:
         return HttpResponse(b"".join(pages), content_type=NDJSON)
     answer = StreamingHttpResponse(_in_turn(pages), content_type=NDJSON)
@@ -208,7 +208,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
 
 
 def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]:
-    """Makes of an event what this visitor is shown of it."""
+    """Return a function that reduces an event to the part this visitor may see."""
     mask, scores = hidden_names.of_request(request), visit.sees_scores
 
     def shown(row: Row) -> Row:
@@ -218,18 +218,18 @@ def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]
     return shown
 
 
-def _pages(slug: str, found: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
-    """Lines of `found` and of what follows, as many as one crossing to the engine gives."""
+def _pages(slug: str, entries: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
+    """Yield lines of `entries` and of the events after it, as many as one crossing to the engine returns."""
     while True:
-        yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in found.rows)
-        most -= len(found.rows)
-        if not most or len(found.rows) < LINES_AT_ONCE:
+        yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in entries.rows)
+        most -= len(entries.rows)
+        if not most or len(entries.rows) < LINES_AT_ONCE:
             return
-        found = engine.answer(engine.port().entries(slug, int(found.next_seq) - 1, min(LINES_AT_ONCE, most)))
+        entries = engine.answer(engine.port().entries(slug, int(entries.next_seq) - 1, min(LINES_AT_ONCE, most)))
 
 
 async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """As the client takes them: what is long is never held whole."""
+    """Yield pages as the client reads them, so that a long answer is never held whole."""
     following = sync_to_async(lambda: next(pages, None), thread_sensitive=False)
     while (page := await following()) is not None:
         yield page
@@ -246,20 +246,22 @@ def journal(
     most: int = 100,
 ) -> HttpResponse:
     """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     attached_clusters.demand(visit)
-    wanted = EventFilter(show, terms_of(search), unnamed=who.link is not None, scoreless=not visit.sees_scores)
-    looking = engine.port().look_back(slug, wanted, before=before, after=after, most=most)
-    found = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
-    rows = list(map(_shown_to(request, visit), found.rows))
-    said = {
+    event_filter = EventFilter(
+        show, terms_of(search), unnamed=requester.link is not None, scoreless=not visit.sees_scores
+    )
+    looking = engine.port().look_back(slug, event_filter, before=before, after=after, most=most)
+    page = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
+    rows = list(map(_shown_to(request, visit), page.rows))
+    body = {
         "rows": rows,
-        "before": None if found.before is None else str(found.before),
-        "at_ms": found.at_ms,
-        "first_seq": str(found.first_seq),
+        "before": None if page.before is None else str(page.before),
+        "at_ms": page.at_ms,
+        "first_seq": str(page.first_seq),
     }
-    return HttpResponse(orjson.dumps(said), content_type=JSON)
+    return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
 @api.get(
@@ -292,54 +294,55 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     "/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients"
 )
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """`name_servers` is what a client of any language is configured with, as `ip:port`. Of this machine only."""
-    who = writer(request)
-    return ownership.open_listener(who, policy.sandbox_for(who, slug, "share"))
+    """Open the ports. `name_servers` configures a client of any language, as `ip:port`. Of this machine only."""
+    requester = writer(request)
+    return ownership.open_listener(requester, policy.sandbox_for(requester, slug, "share"))
 
 
 @api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
-    """Real clients sign with these from now on, and with no others.  The secret is shown here and never again."""
-    who = writer(request)
-    return ownership.make_keys(who, policy.sandbox_for(who, slug, "share"))._asdict()
+    """Make keys. Real clients sign with these from now on, and with no others. The secret is shown here and never
+    again."""
+    requester = writer(request)
+    return ownership.make_keys(requester, policy.sandbox_for(requester, slug, "share"))._asdict()
 
 
 @api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
 def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
-    """Refused while the ports are open to other machines."""
-    who = writer(request)
-    ownership.drop_keys(who, policy.sandbox_for(who, slug, "share"))
+    """Drop the keys. Refused while the ports are open to other machines."""
+    requester = writer(request)
+    ownership.drop_keys(requester, policy.sandbox_for(requester, slug, "share"))
     return HttpResponse(status=204)
 
 
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
 def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Connected clients are cut off."""
-    who = writer(request)
-    return ownership.close_listener(who, policy.sandbox_for(who, slug, "share"))
+    """Close the ports. Connected clients are cut off."""
+    requester = writer(request)
+    return ownership.close_listener(requester, policy.sandbox_for(requester, slug, "share"))
 
 
 def writer(request: HttpRequest) -> Visitor:
-    """Who changes something.  A browser's cookies count only with its CSRF token; a bearer needs none.
+    """Return the visitor of a request that changes something.
 
-    Only JSON is taken, which a page of another site cannot send without asking first.
-    """
-    who = visitor.of_request(request)
-    if who.token is None and request.COOKIES and check_csrf(request) is not None:
+    A browser's cookies count only with its CSRF token; a bearer token needs none. Only JSON is accepted: a page of
+    another site cannot send it without a preflight request."""
+    requester = visitor.of_request(request)
+    if requester.token is None and request.COOKIES and check_csrf(request) is not None:
         raise HttpError(403, "A request with cookies needs the CSRF token. Send a bearer token, or no cookies.")
     if request.body and request.content_type != JSON:
         raise HttpError(415, "Send application/json.")
-    return who
+    return requester
 
 
 def _object(request: HttpRequest) -> dict[str, Any]:
     try:
-        given = orjson.loads(request.body)
+        arguments = orjson.loads(request.body)
     except orjson.JSONDecodeError as error:
         raise HttpError(400, f"The body is not JSON: {error}.") from None
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise HttpError(400, "The body is not a JSON object.")
-    return given
+    return arguments
 
 
 @api.exception_handler(SandboxError)
@@ -350,16 +353,16 @@ def _object(request: HttpRequest) -> dict[str, Any]:
 def refused(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, Http404) and not isinstance(error, policy.NotFound):
         error = ActionRefused(404, "There is nothing at this address.", "See /api/docs.")
-    status, said = refusals.describe(error)
-    return HttpResponse(orjson.dumps(said, default=str), status=status, content_type=JSON)
+    status, body = refusals.describe(error)
+    return HttpResponse(orjson.dumps(body, default=str), status=status, content_type=JSON)
 
 
 @api.exception_handler(ValidationError)
 def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
     first = error.errors[0]
     field = ".".join(str(part) for part in first["loc"][2:]) or str(first["loc"][-1])
-    said = {"error": f"{field}: {first['msg']}.", "hint": "See /api/docs for the fields.", "field": field}
-    return HttpResponse(orjson.dumps(said), status=422, content_type=JSON)
+    body = {"error": f"{field}: {first['msg']}.", "hint": "See /api/docs for the fields.", "field": field}
+    return HttpResponse(orjson.dumps(body), status=422, content_type=JSON)
 
 
 @api.exception_handler(RequestDataTooBig)
@@ -378,5 +381,5 @@ def broken(request: HttpRequest, error: Exception) -> HttpResponse:
     if refusals.is_disk_full(error):
         return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
-    said = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
-    return HttpResponse(orjson.dumps(said), status=500, content_type=JSON)
+    body = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
+    return HttpResponse(orjson.dumps(body), status=500, content_type=JSON)

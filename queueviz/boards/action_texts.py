@@ -10,9 +10,9 @@ from queueviz.boards.counted import translated
 from sandbox.control.actions import BY_NAME
 
 ACTIONS: dict[str, Any] = {
-    f"{name}:{case}" if case else name: translated(said)
+    f"{name}:{case}" if case else name: translated(sentence)
     for name, kind in BY_NAME.items()
-    for case, said in kind.sentences().items()
+    for case, sentence in kind.sentences().items()
 }
 
 ROLES: dict[str, Any] = {

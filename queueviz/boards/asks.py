@@ -34,7 +34,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _channels(place: Place) -> list[str]:
-    """The board's, and what a form shows beside it."""
+    """Return the board's channels, and those of the form beside it."""
     form = place.query.get("form")
     more = [locks.channel(place)] if form == "locks" else _stores(place) if form == "slow" else []
     return [name for name in (board_channel(place), *more) if name]
@@ -54,7 +54,7 @@ def _stores(place: Place) -> list[str]:
 
 def _slow(place: Place, readings: Readings) -> dict[str, Any]:
     """The topic's queues, and the newest keys each broker has of it, to choose from."""
-    topic, found = place.topic(place.group()), []
+    topic, message_keys = place.topic(place.group()), []
     for name in _stores(place):
         store = data_of(readings, name, Store)
         records = store["records"] if store else {}
@@ -63,13 +63,13 @@ def _slow(place: Place, readings: Readings) -> dict[str, Any]:
             for _, row in sorted(records.items(), key=lambda item: -int(item[0]))
             if row["topic"] == topic and row["key"]
         ]
-        found += list(dict.fromkeys(keys))[:KEYS_OFFERED]
+        message_keys += list(dict.fromkeys(keys))[:KEYS_OFFERED]
     board = data_of(readings, board_channel(place), Board)
-    return {"keys": found, "queues": list(board["queues"]) if board else []}
+    return {"keys": message_keys, "queues": list(board["queues"]) if board else []}
 
 
 def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
-    """Who can be given a list, and brokers that can stand in rooms: each in one of its own at first."""
+    """Return members that can get an assigned list, and brokers in rooms: initially one room each."""
     group = place.group()
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return {
@@ -85,8 +85,11 @@ def _locks(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
-    """Members whose client instance a new one may share: one of another group, that runs here.  `originals`: members of
-    this group whose client id it may have; where each reads all queues, an id changes nothing."""
+    """Return the client instances and client ids that a new member may share.
+
+    `hosts`: members of other groups that run in this process.  `originals`: members of this group; none where each
+    member reads all queues, since there an id changes nothing.
+    """
     own = place.group()
     clustering = own is not None and own["model"] != "BROADCASTING"
     others = [group for group in place.groups if own is None or group["group"] != own["group"]]
@@ -94,7 +97,7 @@ def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
-    """Labels of the members that run in this process."""
+    """Yield labels of the members that run in this process."""
     return (
         member["actor"]
         for group in groups
@@ -104,15 +107,15 @@ def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
 
 
 def _change(place: Place, readings: Readings) -> dict[str, Any]:
-    """Whom it is about: a producer with its rate, or a member with what its group subscribes to."""
+    """Return the client to change: a producer with its rate, or a member with its group's subscription."""
     actor, group = place.query.get("actor", ""), place.group()
     return {
         "actor": actor,
         "producer": next((row for row in place.snapshot.get("producers", ()) if row["actor"] == actor), None),
         "expressions": [
-            f"{one['topic']} {one['expression']}"
-            for one in (group["subscription"] if group else ())
-            if one["expression"] and not one["topic"].startswith("%")
+            f"{subscription['topic']} {subscription['expression']}"
+            for subscription in (group["subscription"] if group else ())
+            if subscription["expression"] and not subscription["topic"].startswith("%")
         ],
     }
 

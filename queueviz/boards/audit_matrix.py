@@ -1,7 +1,7 @@
-"""What became of messages, group by group: counts by verdict, and each queue's messages side by side.
+"""Delivery verdicts of messages by group: counts by verdict, and each queue's messages side by side.
 
-Values in, values out: rows of the job `delivery_audit` become what the page Audit draws.  A verdict has a fill, a glyph
-and a word; the fill of the worst one is drawn where several messages share a place.
+Values in, values out: rows of the job `delivery_audit` become the drawing of the Audit page.  A verdict has a fill,
+a glyph and a word.  The fill of the worst verdict is drawn where several messages share a position.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Count(NamedTuple):
 
 
 class Break(NamedTuple):
-    """Messages accepted too late, and the event of the first."""
+    """The number of messages accepted too late, and the event of the first."""
 
     messages: int
     seq: int
@@ -78,7 +78,7 @@ class Line(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Neighbours with one fill, in percent of the strip's width."""
+    """A run of neighbouring messages with one fill, in percent of the strip's width."""
 
     verdict: str
     x: float
@@ -97,20 +97,22 @@ class Strip(NamedTuple):
 
 
 def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
-    """A line per group and topic.  `breaks`: by what the two messages had in common."""
-    found: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    """Return a line per group and topic.  `breaks`: by the part that the two messages share (`queue` or `key`)."""
+    by_verdict: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
-        found[row["group"], row["topic"]][row["verdict"]].append(row)
-    return [_line(pair, found[pair], breaks.get(pair, {})) for pair in sorted(found)]
+        by_verdict[row["group"], row["topic"]][row["verdict"]].append(row)
+    return [_line(pair, by_verdict[pair], breaks.get(pair, {})) for pair in sorted(by_verdict)]
 
 
-def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]) -> Line:
+def _line(
+    pair: tuple[str, str], by_verdict: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]
+) -> Line:
     counts = []
     for verdict, word in VERDICTS.items():
-        mine = given.get(verdict, [])
+        mine = by_verdict.get(verdict, [])
         if verdict == OUT_OF_ORDER:
             kinds = tuple((kind, BREAKS[kind], breaks[kind].messages) for kind in BREAKS if kind in breaks)
-            first = min((found.seq for found in breaks.values()), default="")
+            first = min((span.seq for span in breaks.values()), default="")
             counts.append(Count(verdict, word, sum(n for _, _, n in kinds), str(first), kinds))
             continue
         causes = tuple(
@@ -120,11 +122,11 @@ def _line(pair: tuple[str, str], given: Mapping[str, list[Mapping[str, Any]]], b
         )
         seqs = [row["example_seq"] for row in mine if row["example_seq"] is not None]
         counts.append(Count(verdict, word, sum(row["messages"] for row in mine), str(seqs[0]) if seqs else "", causes))
-    return Line(*pair, tuple(counts), sum(row["messages"] for some in given.values() for row in some))
+    return Line(*pair, tuple(counts), sum(row["messages"] for some in by_verdict.values() for row in some))
 
 
 def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
-    """From the columns queue, queue_offset and verdict of one group and topic, in any order."""
+    """Return strips from the columns queue, queue_offset and verdict of one group and topic, in any order."""
     import numpy as np
     import pyarrow as pa
 

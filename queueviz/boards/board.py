@@ -29,12 +29,12 @@ def board_channel(place: Place) -> str | None:
 
 
 def store_channel(place: Place) -> str | None:
-    """None for a real cluster: what lies in its log is not reported."""
+    """Return the store's channel.  None for a real cluster, whose log content is not reported."""
     return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
 def live_config(place: Place, readings: Readings, channels: Mapping[str, str | None], **more: Any) -> dict[str, Any]:
-    """What the page's modules start from: channels by role and the newest reading of each."""
+    """Return the start values of the page's modules: channels by role and the newest reading of each."""
     snapshot = place.snapshot
     first = {}
     for name in channels.values():
@@ -69,8 +69,10 @@ def live_config(place: Place, readings: Readings, channels: Mapping[str, str | N
 
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:
-    """Client id to the label people know, for sentences of the journal; `A/B` where two members have it: events name a
-    client id, not a process."""
+    """Return labels by client id, for sentences of the journal.
+
+    Two members with one client id get the label `A/B`: events name a client id, not a process.
+    """
     members = [
         (row.get("client_id"), row.get("actor")) for group in snapshot.get("groups", ()) for row in group["members"]
     ]
@@ -106,9 +108,9 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "topics": topics_of(group),
         "expression": next(
             (
-                one["expression"] or EVERYTHING
-                for one in (group["subscription"] if group else ())
-                if one["topic"] == place.topic(group)
+                subscription["expression"] or EVERYTHING
+                for subscription in (group["subscription"] if group else ())
+                if subscription["topic"] == place.topic(group)
             ),
             EVERYTHING,
         ),

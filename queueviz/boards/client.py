@@ -41,15 +41,15 @@ VERSIONS = {  # ordinals of MQVersion (spec remoting 1.1)
 
 
 def channel(place: Place) -> str | None:
-    who = place.query.get("client")
-    return f"client/{place.slug}/{quote(who, safe='')}" if who else None
+    client_id = place.query.get("client")
+    return f"client/{place.slug}/{quote(client_id, safe='')}" if client_id else None
 
 
 def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
     data = data_of(readings, name, Client)
     client = data["client"] if data else None
-    given = texts(client_words())
+    wording = texts(client_words())
     return {
         "asked": place.query.get("client", ""),
         "data": data,
@@ -61,7 +61,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "timers": [(job, data["timers"][job]) for job in TIMERS if job in data["timers"]] if data else [],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"client": name}, tab="client", timers=TIMERS, numbers=NUMBERS),
-        "texts": given,
+        "texts": wording,
     }
 
 
@@ -74,9 +74,9 @@ def _frames_of(place: Place, client: ClientRow) -> str | None:
 
 def _phases(rows: Iterable[StepRow]) -> list[dict[str, Any]]:
     """Start and stop of each group the process hosts, with the steps in order and how long all took."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    phases: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
+        phases.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
     return [
         {
             "group": group,
@@ -84,7 +84,7 @@ def _phases(rows: Iterable[StepRow]) -> list[dict[str, Any]]:
             "steps": sorted(steps, key=lambda row: int(row["step"])),
             "took_ms": sum(int(row["took_ms"]) for row in steps),
         }
-        for (group, phase), steps in found.items()
+        for (group, phase), steps in phases.items()
     ]
 
 

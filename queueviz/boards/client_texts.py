@@ -150,7 +150,7 @@ NUMBERS = {
 
 
 def client_words() -> dict[str, str]:
-    """In the reader's language, ready for JSON."""
+    """Return the page's words in the reader's language, ready for JSON."""
     return {name: str(word) for name, word in WORDS.items() if not name.startswith("frame")}
 
 

@@ -1,4 +1,4 @@
-"""What every page of an attached cluster says of it: which one, which release, when it last answered, its trouble."""
+"""The cluster values of every page of an attached cluster: its name, releases, last response and errors."""
 
 from __future__ import annotations
 

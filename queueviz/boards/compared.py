@@ -33,12 +33,12 @@ class Line(NamedTuple):
     why: str
 
 
-def instead_of(action: str, fields: Mapping[str, Any], wanted: str) -> dict[str, Any] | None:
+def instead_of(action: str, fields: Mapping[str, Any], other: str) -> dict[str, Any] | None:
     """The other action with the same node or member; None: nothing is done."""
-    if wanted not in INSTEAD.get(action, ()):
+    if other not in INSTEAD.get(action, ()):
         return None
     kept = {name: fields[name] for name in KEPT_FIELDS if name in fields}
-    return {"action": wanted, **kept}
+    return {"action": other, **kept}
 
 
 def lines_of(result: Mapping[str, Any]) -> list[Line]:
@@ -73,14 +73,18 @@ def lines_of(result: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-def _count(name: str, before: int | None, after: int | None, why: str) -> Line:
+def _count(name: str, before: int | None, after: int | None, reason: str) -> Line:
     known = before is not None and after is not None
     change = after - before if before is not None and after is not None else 0
-    return Line(name, number(before), number(after), _signed(change, number) if known else UNKNOWN, _sign(change), why)
+    return Line(
+        name, number(before), number(after), _signed(change, number) if known else UNKNOWN, _sign(change), reason
+    )
 
 
-def _time(name: str, before: int, after: int, why: str) -> Line:
-    return Line(name, duration(before), duration(after), _signed(after - before, duration), _sign(after - before), why)
+def _time(name: str, before: int, after: int, reason: str) -> Line:
+    return Line(
+        name, duration(before), duration(after), _signed(after - before, duration), _sign(after - before), reason
+    )
 
 
 def _signed(change: int, text: Any) -> str:

@@ -1,4 +1,4 @@
-"""Connect: where a real client finds the sandbox, how far each connection got, and who was refused (`connect/…`)."""
+"""Connect: the address for real clients, the state of each connection, and refused clients (`connect/…`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def channel(place: Place) -> str:
 def _context(place: Place, readings: Readings) -> Row:
     name = channel(place)
     data = data_of(readings, name, Connect)
-    found: Connect = data or {
+    listening: Connect = data or {
         "listener": _as_it_slept(place),
         "ports": {},
         "connections": {},
@@ -32,27 +32,27 @@ def _context(place: Place, readings: Readings) -> Row:
         "refused": {},
         "counts": {},
     }
-    given = texts(connect_words())
-    servers = list(found["listener"]["name_servers"])
+    wording = texts(connect_words())
+    servers = list(listening["listener"]["name_servers"])
     chosen_group = place.group()
     group = place.query.get("group") or (chosen_group["group"] if chosen_group else ANY_GROUP)
     topic = place.topic(chosen_group) or ANY_TOPIC
     return {
-        "listener": found["listener"],
-        "ports": sorted(found["ports"].items()),
-        "connections": _newest_first(found["connections"]),
-        "clients": sorted(found["clients"].items()),
-        "refused": _newest_first(found["refused"]),
-        "counts": sorted(found["counts"].items()),
+        "listener": listening["listener"],
+        "ports": sorted(listening["ports"].items()),
+        "connections": _newest_first(listening["connections"]),
+        "clients": sorted(listening["clients"].items()),
+        "refused": _newest_first(listening["refused"]),
+        "counts": sorted(listening["counts"].items()),
         "servers": ";".join(servers),
-        "snippets": snippets(servers, topic, group, found["listener"].get("access_key")),
+        "snippets": snippets(servers, topic, group, listening["listener"].get("access_key")),
         "snippet_topic": topic,
         "snippet_group": group,
         "topic_names": sorted({row["topic"] for row in place.topics if row.get("kind", "normal") == "normal"}),
         "group_names": [row["group"] for row in place.groups],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"connect": name} if data is not None else {}, tab="connect"),
-        "texts": given,
+        "texts": wording,
     }
 
 
@@ -61,7 +61,10 @@ def _newest_first(rows: Mapping[str, T]) -> list[tuple[str, T]]:
 
 
 def _as_it_slept(place: Place) -> ListenerRow:
-    """With one broker and one name server the broker's address is known; else only the engine knows."""
+    """Return the listener row of a sleeping sandbox.
+
+    The address is derived with one broker and one name server only.
+    """
     brokers, servers = place.snapshot.get("brokers", ()), place.snapshot.get("name_servers", ())
     both = [brokers[0]["address"]] if len(brokers) == len(servers) == 1 else []
     return {"open": False, "state": "closed", "name_servers": both, "shared": bool(both), "connections": 0}

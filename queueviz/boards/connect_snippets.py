@@ -78,7 +78,7 @@ SECRET = "ROCKETMQ_SECRET_KEY"  # the environment variable the lines take the se
 
 
 def snippets(servers: list[str], topic: str, group: str, access_key: str | None = None) -> list[Snippet]:
-    """With the addresses (`ip:port`) and names filled in; with an access key they sign."""
+    """Return snippets with the addresses (`ip:port`) and names filled in.  With an access key they sign requests."""
     values = {
         "servers": ";".join(servers),
         "quoted": ", ".join(f'"{server}"' for server in servers),

@@ -23,7 +23,7 @@ class Counted(NamedTuple):
 
 
 def forms(text: Any) -> str | list[str]:
-    """As JSON carries it: one text, or the two forms."""
+    """Return the text as JSON carries it: one text, or its two forms."""
     return [text.form(1), text.form(2)] if isinstance(text, Counted) else str(text)
 
 

@@ -1,6 +1,6 @@
-"""Words about queues whose master is down: who reads them, and of when their lag is.
+"""Words about queues whose master is down: their reader, and the time of their lag.
 
-Twin of static/queueviz/js/down.js.  Who reads those of a silent broker of a real cluster is unknown: no words.
+Twin of static/queueviz/js/down.js.  The reader of a silent broker's queues in a real cluster is unknown: no words.
 """
 
 from __future__ import annotations
@@ -33,19 +33,22 @@ class KnownAt(TypedDict):
 
 
 def mark_of(row: MasterState) -> DownMark | None:
-    """None while the master runs, and where it is not known who reads the queue."""
+    """Return the mark of a queue whose master is down.
+
+    None while the master runs, or if the queue's reader is unknown.
+    """
     down = row.get("down")
     return down if down and down.get("reads") else None
 
 
 def down_text(row: MasterState) -> str:
-    """Empty while the master runs."""
+    """Return the sentence on the master that is down; empty while it runs."""
     down = mark_of(row)
     return str(DOWN[f"down.{down['reads']}"]) if down else ""
 
 
 def down_said(row: MasterState) -> str:
-    """With its moment, for those who do not see it beside the strip."""
+    """Return the sentence with its time, for readers who do not see it beside the strip."""
     down = mark_of(row)
     return f"{down_text(row)}, {as_of(down)}" if down else ""
 
@@ -55,13 +58,13 @@ def as_of(down: KnownAt) -> str:
 
 
 def down_wait(row: MasterState) -> str:
-    """Of an orderly group's queue, in few words."""
+    """Return the wait of an orderly group's queue in few words."""
     down = mark_of(row)
     return str(DOWN["down.wait"]).format(lag=number(down["lag"])) if down else ""
 
 
 def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
-    """Each thing that is to be said of a broker, once."""
+    """Return each sentence on a broker once."""
     return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
 
 
@@ -71,7 +74,7 @@ def risk_text(header: Mapping[str, Any]) -> str:
 
 
 def known_text(known: KnownQueues) -> str:
-    """Empty while every queue is known."""
+    """Return the sentence on unknown queues; empty while every queue is known."""
     n, every = known.get("queues_known"), known.get("queues_all")
     if n == every or "lag_last_known" not in known:
         return ""
@@ -79,10 +82,10 @@ def known_text(known: KnownQueues) -> str:
 
 
 def down_brokers(queues: Mapping[str, MasterState]) -> list[str]:
-    """Of an orderly group, what waits and what was lost, for each master that is down."""
+    """Return one sentence for each master that is down: the queues' state and lag in an orderly group."""
     lags: dict[str, int] = {}
     for key in sorted(queues):
         if down := mark_of(queues[key]):
-            said = f"{QueueName.of(key).broker}: {down_said(queues[key])}"
-            lags[said] = lags.get(said, 0) + int(down["lag"] or 0)
-    return [str(DOWN["down.locks"]).format(said=said, lag=number(lag)) for said, lag in lags.items()]
+            label = f"{QueueName.of(key).broker}: {down_said(queues[key])}"
+            lags[label] = lags.get(label, 0) + int(down["lag"] or 0)
+    return [str(DOWN["down.locks"]).format(said=label, lag=number(lag)) for label, lag in lags.items()]

@@ -1,6 +1,6 @@
-"""What every zone, mark and figure of a Board is: RocketMQ's own name, where it is kept, what changes it.
+"""Explanations of every zone, mark and figure of a Board: RocketMQ's own name, its source, and its causes of change.
 
-One list for the legend, the header figures, and what a strip says under the pointer.  Facts: RocketMQ 4.9.8.
+One list for the legend, the header figures and the tooltip of a strip.  Facts: RocketMQ 4.9.8.
 """
 
 from __future__ import annotations

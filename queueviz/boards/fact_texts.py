@@ -23,7 +23,8 @@ class FactText(NamedTuple):
 
 
 FACTS: dict[str, FactText] = {
-    name: FactText(said.tone, translated(said.word), translated(said.text), said.mark) for name, said in SAID.items()
+    name: FactText(source.tone, translated(source.word), translated(source.text), source.mark)
+    for name, source in SAID.items()
 }
 
 # Words that fields hold; what is not here is a name.

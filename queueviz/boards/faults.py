@@ -1,4 +1,4 @@
-"""What can go wrong on purpose, as the fault dialog offers it: only what is possible now."""
+"""Faults that can be injected, as the fault dialog offers them: only those possible now."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FaultBroker(NamedTuple):
 
 
 def faults_of(snapshot: Snapshot) -> dict[str, Any]:
-    """`brokers` with what can be done to each, `disks`, the `ends` a link can have, and the one offered first."""
+    """Return `brokers` with the faults of each, `disks`, the `ends` a link can have, and the end offered first."""
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {
@@ -57,7 +57,7 @@ def _buttons_of(row: BrokerRow, *, master_is_down: bool) -> tuple[OfferedAction,
 
 
 def _ends(snapshot: Snapshot) -> list[str]:
-    """Name servers, brokers, clients: the order a reader thinks in."""
+    """Return name servers, brokers and clients in the usual order of reading, then the console."""
     clients = {row["actor"] for row in snapshot.get("producers", ())}
     clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}
     return [

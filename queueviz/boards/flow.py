@@ -1,5 +1,7 @@
-"""Words about a group's lag and flow: how much of it waits in the retry topic, and what is handed out beside what is
-consumed.  Twin of static/queueviz/js/flow.js."""
+"""Words about a group's lag and flow: the share in the retry topic, and messages delivered beside those consumed.
+
+Twin of static/queueviz/js/flow.js.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class Flowing(TypedDict):
 
 
 def retry_text(row: Lagging) -> str:
-    """Empty where nothing waits for a retry."""
+    """Return the sentence on messages waiting for a retry; empty if there are none."""
     again = row.get("retrying")
     if again is None:
         return str(FLOW["flow.retrying_unknown"]) if row.get("lag") is not None else ""

@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
 
 def shown(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[list[Cell]]:
-    """Without the first column, which is the sandbox's name in every row."""
+    """Return cells without the first column, which is the sandbox's name in every row."""
     return [[cell(name, row.get(name)) for name in columns[1:]] for row in rows]
 
 

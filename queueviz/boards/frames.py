@@ -16,7 +16,7 @@ HEX_BYTES = 4_096  # drawn; what is kept beyond is counted
 
 
 class Run(NamedTuple):
-    """Neighbouring bytes of one line that belong to the same fields: numbers of fields, the innermost last."""
+    """A run of neighbouring bytes of one line in the same fields: numbers of fields, the innermost last."""
 
     fields: str
     hex: str
@@ -32,7 +32,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     name = channel(place)
     data = data_of(readings, name, dict)
     asked = place.query.get("link", "")
-    given = texts(frame_words())
+    wording = texts(frame_words())
     frames = (data or {}).get("frames") or {}
     return {
         "asked": asked,
@@ -42,12 +42,12 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "frames": [(no, frames[no]) for no in sorted(frames, key=int, reverse=True)],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"wire": name} if data is not None else {}, tab="wire", link=asked),
-        "texts": given,
+        "texts": wording,
     }
 
 
 def lines_of(frame: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The hex dump, 16 bytes a line; each run of bytes knows the fields it lies in."""
+    """Return the hex dump, 16 bytes a line; each run of bytes names the fields it belongs to."""
     data = bytes.fromhex(frame["hex"])[:HEX_BYTES]
     inside = [""] * len(data)
     for number, part in enumerate(frame["fields"]):

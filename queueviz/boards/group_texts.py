@@ -28,5 +28,5 @@ GROUP: dict[str, Any] = {
 
 
 def state_text(row: GroupState) -> str:
-    """Twin of `stateWord` in static/queueviz/js/group_lines.js."""
+    """Return the state in words.  Twin of `stateWord` in static/queueviz/js/group_lines.js."""
     return str(GROUP[f"group.{row['state']}"]).format(n=number(row["queues_known"]), all=number(row["queues_all"]))

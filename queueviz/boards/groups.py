@@ -22,7 +22,7 @@ from sandbox.queries.rows.group_states import Groups, GroupState
 
 
 class GroupLine(NamedTuple):
-    """Each cell as it is written.  Twin of static/queueviz/js/group_lines.js."""
+    """The cells of a group's row as text.  Twin of static/queueviz/js/group_lines.js."""
 
     name: str
     href: str

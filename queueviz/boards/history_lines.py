@@ -1,7 +1,7 @@
-"""Lines over time from the job `lag_history`: fine where it is near, coarse where it is far, gaps where it is unknown.
+"""Lines over time from the job `lag_history`: fine for recent times, coarse for older ones, gaps where unknown.
 
-Rows come in layers, the coarsest first; each layer goes on where the one before it ended.  A point stands at the end of
-its row's time, as on the Board's chart.
+Rows come in layers, the coarsest first; each layer begins where the one before it ended.  A point is drawn at the
+end of its row's time, as on the Board's chart.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class Lines(NamedTuple):
 
 
 def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) -> Lines:
-    """What is drawn.  Of points put together the worst is kept, of rates their mean."""
+    """Return the lines to draw.  Of points merged into one, the worst is kept; of rates, their mean."""
     import numpy as np
 
-    times, found = _joined(tables, read, measure, from_ms)
+    times, columns = _joined(tables, read, measure, from_ms)
     if not times.size:
         return Lines([], {}, 0, 1)
     if len(measure.columns) > 1:
-        drawn, others = {column: np.sum(list(queues.values()), axis=0) for column, queues in found.items()}, 0
+        drawn, others = {column: np.sum(list(queues.values()), axis=0) for column, queues in columns.items()}, 0
     else:
-        queues = found[measure.columns[0]]
+        queues = columns[measure.columns[0]]
         worst = sorted(queues, key=lambda queue: (-_top(queues[queue]), queue))[:MOST_LINES]
         drawn, others = {queue: queues[queue] for queue in sorted(worst, key=rows.order)}, len(queues) - len(worst)
     step = math.ceil(times.size / MOST_POINTS)
@@ -79,7 +79,7 @@ def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) 
 
 
 def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Every time there is, and each queue's values at them by column."""
+    """Return all times, and each queue's values at them by column."""
     import numpy as np
     import pyarrow as pa
 
@@ -98,14 +98,14 @@ def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -
         return np.array([], dtype=np.int64), {}
     times = np.unique(np.concatenate([at for at, _, _ in parts]))
     names = sorted({queue for _, queues, _ in parts for queue in queues}, key=rows.order)
-    found = {c: {queue: np.full(times.size, np.nan) for queue in names} for c in measure.columns}
+    columns = {c: {queue: np.full(times.size, np.nan) for queue in names} for c in measure.columns}
     for at, queues, values in parts:
         where = np.searchsorted(times, at)
         for queue in set(queues):
             mine = queues == queue
             for column, some in zip(measure.columns, values, strict=True):
-                found[column][queue][where[mine]] = some[mine]
-    return times, found
+                columns[column][queue][where[mine]] = some[mine]
+    return times, columns
 
 
 def _thinned(values: Any, step: int, *, mean: bool) -> list[float | None]:
@@ -124,11 +124,12 @@ def _top(values: Any) -> float:
     return float(known.max()) if known.size else -1.0
 
 
-def table_of(found: Lines) -> list[tuple[int, list[float | None]]]:
+def table_of(history: Lines) -> list[tuple[int, list[float | None]]]:
     """The newest points as rows of a table, evenly thinned: time, and a value for each line."""
-    step = max(1, math.ceil(len(found.at_ms) / TABLE_ROWS))
+    step = max(1, math.ceil(len(history.at_ms) / TABLE_ROWS))
     return [
-        (found.at_ms[i], [values[i] for values in found.lines.values()]) for i in range(len(found.at_ms) - 1, -1, -step)
+        (history.at_ms[i], [values[i] for values in history.lines.values()])
+        for i in range(len(history.at_ms) - 1, -1, -step)
     ]
 
 
@@ -137,6 +138,6 @@ SHORTEST = min(filter(None, LAYERS))
 
 
 def span_of(query: Mapping[str, str]) -> int:
-    """Minutes; 0 is everything."""
+    """Return the span in minutes; 0 is everything."""
     asked = query.get("span", "")
     return int(asked) if asked.isdecimal() and int(asked) in LAYERS else SHORTEST

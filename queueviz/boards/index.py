@@ -15,7 +15,7 @@ from sandbox.queries.rows.storage import Index
 
 
 def channel(place: Place) -> str | None:
-    """None for a real cluster: it answers queries, and does not show its files."""
+    """Return the index channel.  None for a real cluster, which answers queries but does not show its files."""
     return f"index/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 

@@ -1,4 +1,4 @@
-"""What a visitor types into the journal's search, in words of the reader's language, as an engine understands it."""
+"""Search terms of the journal: words of the reader's language translated for the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIELD = re.compile(r"\{\w+\}")
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """Each word, with the kinds of events, actions and values whose sentences hold it.
+    """Return each word, with the kinds of events, actions and values whose sentences contain it.
 
     >>> [term.text for term in terms_of("Crash A")]
     ['crash', 'a']
@@ -27,10 +27,10 @@ def terms_of(search: str) -> tuple[Term, ...]:
 def _term(word: str) -> Term:
     kinds = {name.partition(":")[0] for name, fact in FACTS.items() if _says(word, fact.word) or _says(word, fact.text)}
     actions = {name.partition(":")[0] for name, text in ACTIONS.items() if _says(word, text)}
-    values = {value for value, said in VALUES.items() if _says(word, said)}
+    values = {value for value, label in VALUES.items() if _says(word, label)}
     return Term(word, frozenset(kinds), frozenset(values | actions))
 
 
 def _says(word: str, text: Any) -> bool:
-    said = forms(text)
-    return any(word in _FIELD.sub("", form).lower() for form in ([said] if isinstance(said, str) else said))
+    labels = forms(text)
+    return any(word in _FIELD.sub("", form).lower() for form in ([labels] if isinstance(labels, str) else labels))

@@ -167,7 +167,7 @@ TEXTS: dict[str, Any] = {
 
 
 def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Everything in the reader's language, ready for JSON; `more`: texts of one page."""
+    """Return all texts in the reader's language, ready for JSON; `more`: texts of one page."""
     return {
         "texts": words({**TEXTS, **(more or {})}),
         "facts": {name: _fact(name.partition(":")[0], fact) for name, fact in FACTS.items()},
@@ -179,7 +179,7 @@ def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def words(some: Mapping[str, Any]) -> dict[str, Any]:
-    """Of one page, to be added to its `texts`."""
+    """Return the words of one page, to be added to its `texts`."""
     return {key: forms(text) for key, text in some.items()}
 
 

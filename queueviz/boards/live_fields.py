@@ -78,12 +78,12 @@ def shown(
 
 
 def left(ms: int) -> str:
-    """Whole seconds until then, as a countdown."""
+    """Return the time left in whole seconds, as a countdown."""
     return word("time.now_due") if ms <= 0 else duration(-(-ms // 1000) * 1000 if ms >= 1000 else ms)
 
 
 def step_ms(ms: int) -> str:
-    """What a step took: below a second to the millisecond; 0 is less than half of one."""
+    """Return a step's duration: below 1 s in milliseconds; 0 is shown as less than 1 ms."""
     return "< 1 ms" if ms == 0 else f"{ms} ms" if ms < 1000 else duration(ms)
 
 
@@ -91,9 +91,9 @@ def ago(ms: int) -> str:
     return duration(max(0, ms) if ms < 1000 else ms // 1000 * 1000)
 
 
-def runs(found: list[list[str]], more: int) -> str:
-    """1 003–1 018, 1 020 and 3 more."""
-    parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in found]
+def runs(offset_ranges: list[list[str]], more: int) -> str:
+    """Return runs of numbers as text: 1 003–1 018, 1 020 and 3 more."""
+    parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in offset_ranges]
     text = ", ".join(parts) or UNKNOWN
     return f"{text} {word('queue.and_more').format(n=more)}" if more else text
 
@@ -105,8 +105,8 @@ def queue(key: str) -> str:
 
 
 def word(key: str) -> str:
-    found = next((words[key] for words in WORDS_OF_PAGES if key in words), None)
-    return str(found) if found is not None else key.partition(".")[2] or key
+    text = next((words[key] for words in WORDS_OF_PAGES if key in words), None)
+    return str(text) if text is not None else key.partition(".")[2] or key
 
 
 def _sentence(row: Mapping[str, Any], key: str, names: Mapping[str, str]) -> str:

@@ -1,4 +1,6 @@
-"""Locks: who owns which queue of an orderly group, how long still, and why a member waits (channel `locks/…`)."""
+"""Locks: the owner of each queue of an orderly group, the time left, and the reason a member waits (channel
+`locks/…`).
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _views(data: Locks, now_ms: int) -> list[LockView]:
-    members, found = data["members"], []
+    members, views = data["members"], []
     queues, brokers = data["queues"], data.get("brokers", {})
     shorts = rows.short_names(queues)
     for key in sorted(queues, key=rows.order):
@@ -72,7 +74,7 @@ def _views(data: Locks, now_ms: int) -> list[LockView]:
         holder = members.get(lock["holder"]) if lock else None
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
         assigned, broker = members.get(row["assigned"] or ""), rows.QueueName.of(key).broker
-        found.append(
+        views.append(
             LockView(
                 key,
                 shorts[key],
@@ -88,7 +90,7 @@ def _views(data: Locks, now_ms: int) -> list[LockView]:
                 down_wait(row),
             )
         )
-    return found
+    return views
 
 
 class AttemptView(LockAttempt):
@@ -101,17 +103,17 @@ class AttemptView(LockAttempt):
 
 def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
     """The newest first, with letters for client ids; `A/B` where two members have it: a request names no process."""
-    members, given = data["members"], data.get("attempts") or {}
-    shorts = rows.short_names([*data["queues"], *(row["queue"] for row in given.values())])
+    members, reported = data["members"], data.get("attempts") or {}
+    shorts = rows.short_names([*data["queues"], *(row["queue"] for row in reported.values())])
 
     def letter(client_id: str | None) -> str:
         keys = [key for key in members if client_id and (key == client_id or key.startswith(f"{client_id} "))]
         return "/".join(members[key]["letter"] for key in keys) or client_id or "–"
 
-    found: list[AttemptView] = []
-    for number in sorted(given, key=lambda key: (given[key]["at_ms"], key), reverse=True)[:most]:
-        row = given[number]
-        found.append(
+    views: list[AttemptView] = []
+    for number in sorted(reported, key=lambda key: (reported[key]["at_ms"], key), reverse=True)[:most]:
+        row = reported[number]
+        views.append(
             {
                 **row,
                 "no": number,
@@ -121,7 +123,7 @@ def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
                 "short": shorts[row["queue"]],
             }
         )
-    return found
+    return views
 
 
 LOCKS = BoardPage(

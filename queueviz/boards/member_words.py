@@ -1,4 +1,4 @@
-"""Words about members of one group that do not subscribe alike: on what they differ, and what each asks for.
+"""Words about members of one group with different subscriptions: their differences, and each member's subscription.
 
 Twin of static/queueviz/js/member_words.js.
 """
@@ -38,37 +38,37 @@ def differ_text(row: Mapping[str, Any]) -> str:
     It is empty where members subscribe alike under ids of their own.
     """
     differ, shared = row.get("members_differ"), row.get("shared_ids")
-    said = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
-    said += (
+    parts = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
+    parts += (
         [str(DIFFER["differ.head"]).format(what=", ".join(str(DIFFER[f"differ.{what}"]) for what in differ))]
         if differ
         else []
     )
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def words_text(words: MemberWords, differ: Sequence[str]) -> str:
-    """`orders TagA, 20 dropped by its client`: of its listener and model only what members differ on."""
-    wanted = words.get("subscriptions")
-    said = (
+    """Return `orders TagA, 20 dropped by its client`: listener and model only if members differ in them."""
+    subscriptions = words.get("subscriptions")
+    parts = (
         [str(DIFFER["differ.unknown"])]
-        if wanted is None
-        else [f"{sub['topic']} {sub['expression'] or '*'}" for sub in wanted]
+        if subscriptions is None
+        else [f"{sub['topic']} {sub['expression'] or '*'}" for sub in subscriptions]
     )
     apart = ((MODEL, words.get("model")), (LISTENER, words.get("listener")))
-    said += [str(DIFFER[f"differ.{value}"]) for what, value in apart if what in differ and value]
+    parts += [str(DIFFER[f"differ.{value}"]) for what, value in apart if what in differ and value]
     if {TOPICS, EXPRESSIONS} & set(differ):
-        said += _counts(words)
-    return ", ".join(said)
+        parts += _counts(words)
+    return ", ".join(parts)
 
 
 def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
-    """Each member of a group in a line of its own."""
-    return "\n".join(f"{one['actor'] or one['client_id']}: {words_text(one, differ)}" for one in members)
+    """Return each member of a group in a line of its own."""
+    return "\n".join(f"{member['actor'] or member['client_id']}: {words_text(member, differ)}" for member in members)
 
 
 def _counts(words: MemberWords) -> list[str]:
     dropped, passed_over = words.get("dropped"), words.get("passed_over")
-    said = [str(DIFFER["differ.dropped_unknown"])] if dropped is None else []
-    said += [str(DIFFER["differ.dropped"]).format(n=number(dropped))] if dropped else []
-    return said + ([str(DIFFER["differ.passed_over"]).format(n=number(passed_over))] if passed_over else [])
+    counts = [str(DIFFER["differ.dropped_unknown"])] if dropped is None else []
+    counts += [str(DIFFER["differ.dropped"]).format(n=number(dropped))] if dropped else []
+    return counts + ([str(DIFFER["differ.passed_over"]).format(n=number(passed_over))] if passed_over else [])

@@ -1,4 +1,4 @@
-"""One message: its fields and bytes, where it lies, and its life (channel `messages/<slug>?id=…`)."""
+"""One message: its fields and bytes, its position, and its life (channel `messages/<slug>?id=…`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _context(place: Place, readings: Readings) -> Row:
     data = data_of(readings, name, dict)
     record = (data or {}).get("record")
     now_ms = now_of(place, readings, name)
-    found = {
+    context = {
         "asked": place.query.get("id", ""),
         "tab": "messages",
         "gone": data is None,
@@ -41,20 +41,20 @@ def _context(place: Place, readings: Readings) -> Row:
         "texts": texts(),
     }
     if record is None:
-        return found
-    return found | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
+        return context
+    return context | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
 
 
 def _life_context(place: Place, readings: Readings) -> Row:
-    """The panel by itself, which is asked for again and again."""
+    """Return the context of the panel, which the page polls."""
     data, now_ms = data_of(readings, channel(place), dict), now_of(place, readings, channel(place))
     record = (data or {}).get("record")
-    found = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
-    return found if record is None else found | {"message": record["message"]} | _life(place, record, now_ms)
+    context = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
+    return context if record is None else context | {"message": record["message"]} | _life(place, record, now_ms)
 
 
 def shown_record(record: Mapping[str, Any]) -> Row:
-    """Bytes, body and places; what an attached cluster does not report is None."""
+    """Return bytes, body and positions; a value not reported by an attached cluster is None."""
     message, entry = record["message"], record.get("entry")
     body = bytes.fromhex(message["body_hex"])
     return {
@@ -90,16 +90,18 @@ def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
     }
 
 
-def why_of(why: Mapping[str, Any] | None) -> str:
-    """Why there is no message, as a sentence; offsets as people read them."""
-    if not why:
+def why_of(reason: Mapping[str, Any] | None) -> str:
+    """Return the reason for a missing message as a sentence, with formatted offsets."""
+    if not reason:
         return ""
-    values = {key: number(value) if key in ("physical_offset", "low", "high") else value for key, value in why.items()}
-    return str(WHY.get(why["code"], why["code"])).format_map(values)
+    values = {
+        key: number(value) if key in ("physical_offset", "low", "high") else value for key, value in reason.items()
+    }
+    return str(WHY.get(reason["code"], reason["code"])).format_map(values)
 
 
 def _members(place: Place) -> list[Row]:
-    """Who can be given a message once more: members with a listener that run, and real clients, by group."""
+    """Return the clients a message can be sent to again, by group: running members and real clients."""
     rows = [
         {"group": group["group"], "client_id": member["client_id"], "name": member.get("actor") or member["client_id"]}
         for group in place.groups

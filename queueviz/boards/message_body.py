@@ -20,7 +20,7 @@ class Body(NamedTuple):
 
 
 def body_of(shown: bytes, *, whole: bool) -> Body:
-    """`whole`: nothing was cut off, so that what looks like JSON can be."""
+    """Return the body to show.  `whole`: nothing was cut off, so the text may be parsed as JSON."""
     try:
         text = shown.decode() if whole else shown.decode("utf-8", "ignore")
     except UnicodeDecodeError:
@@ -33,7 +33,10 @@ def body_of(shown: bytes, *, whole: bool) -> Body:
 
 
 def _indented(text: str) -> str | None:
-    """Only blanks between its tokens change: 9007199254740993 and 1.10 stay what they are.  None: it is no JSON."""
+    """Change only the blanks between tokens: 9007199254740993 and 1.10 keep their digits.
+
+    None: the text is not JSON.
+    """
     try:
         json.loads(text)
     except (ValueError, RecursionError):

@@ -24,8 +24,11 @@ SIGNS = {
 
 
 def line_of(message: Mapping[str, Any], life: Mapping[str, Any], now_ms: int) -> list[Row]:
-    """What happened, in the order of time: {"at_ms", "after_ms" (since it was stored), "sign", "word", "tone", "group",
-    "who", "step", "end_ms", "outcome", "note", "seq"}; only `at_ms` and the words are always there."""
+    """Return the message's events in the order of time.
+
+    Keys: {"at_ms", "after_ms" (since it was stored), "sign", "word", "tone", "group", "who", "step", "end_ms",
+    "outcome", "note", "seq"}.  Only `at_ms` and the words are always present.
+    """
     chain = life.get("chain")
     rows = (
         [_born(message), *(_stored(step) for step in chain)]
@@ -99,7 +102,7 @@ def _given(delivery: Mapping[str, Any], group: Mapping[str, Any], steps: Any, no
 
 
 def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | None:
-    """Each group with its state in words, and one row per record it reads; None: no group is known.
+    """Return each group with its state in words, and one row per record it reads.  None: the groups are unknown.
 
     `names` turns client ids into labels.
     """
@@ -115,21 +118,21 @@ def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | 
             "count": None if group.get("deliveries") is None else len(group["deliveries"]),
             "places": [
                 {
-                    **place,
-                    "said": sign_word(STATES, place["state"]),
-                    "reader": _name(place, names),
-                    "record": chain[place["step"]] if place["step"] < len(chain) else None,
+                    **copy,
+                    "said": sign_word(STATES, copy["state"]),
+                    "reader": _name(copy, names),
+                    "record": chain[copy["step"]] if copy["step"] < len(chain) else None,
                 }
-                for place in group.get("places") or ()
+                for copy in group.get("places") or ()
             ],
         }
         for group in groups
     ]
 
 
-def _name(place: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
-    who: str | None = place["member"] or place["owner"]
-    return None if who is None else names.get(who, who)
+def _name(copy: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    client_id: str | None = copy["member"] or copy["owner"]
+    return None if client_id is None else names.get(client_id, client_id)
 
 
 def _last(group: Mapping[str, Any]) -> Row | None:

@@ -1,4 +1,4 @@
-"""Words of the Messages pages: what became of a message, and why there is none."""
+"""Words of the Messages pages: the fate of a message, and the reason there is none."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ class SignWord(dict[str, Any]):
 
 
 def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
-    """An unknown code stays what it is."""
+    """Return sign and word of a code; an unknown code stays as it is."""
     sign, word, tone = table.get(code, ("·", code, "plain"))
     return SignWord(sign=sign, word=word, tone=tone)
 
 
 def message_words() -> dict[str, str]:
-    """What the moving page says, ready for JSON."""
+    """Return the words of the moving page, ready for JSON."""
     return {
         **{key: str(text) for key, text in WORDS.items()},
         "messages.held": str(_("{n} more, held while you are here")),

@@ -19,10 +19,10 @@ SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to") 
 
 
 def channel(place: Place) -> str:
-    """Only filters that are set are in the name, so that all viewers of the same share one channel."""
-    wanted = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:FILTER_CHARS])}
+    """Return the channel with the filters that are set, so that viewers with the same filters share one channel."""
+    filters = {name: value for name in FILTERS if (value := place.query.get(name, "").strip()[:FILTER_CHARS])}
     name = f"messages/{place.slug}"
-    return f"{name}?{urlencode(wanted, quote_via=quote, safe='')}" if wanted else name
+    return f"{name}?{urlencode(filters, quote_via=quote, safe='')}" if filters else name
 
 
 def _context(place: Place, readings: Readings) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     data = data_of(readings, name, dict)
     rows = (data or {}).get("rows") or {}
     searched = {key: place.query.get(f"s-{key}", "") for key in SEARCHED}
-    given = texts(message_words())
+    wording = texts(message_words())
     topics = sorted(place.topics, key=lambda topic: (topic.get("kind", "normal") != "normal", str(topic["topic"])))
     return {
         "data": data,
@@ -46,7 +46,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "way": searched["by"] if searched["by"] in WAYS else "id",
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"messages": name} if data is not None else {}, tab="messages"),
-        "texts": given,
+        "texts": wording,
     }
 
 

@@ -1,7 +1,7 @@
-"""What a board is, to the views that serve it.
+"""The interface of a board, for the views that serve it.
 
-A view knows a sandbox, a snapshot and the query string; a board says which live channels its page shows, which template
-draws it and which values that template needs.  The view reads the channels in one crossing and hands the readings back:
+A view has a sandbox, a snapshot and the query string.  A board names the live channels of its page, its template and
+the template's values.  The view reads the channels in one crossing and passes the readings to the board:
 
     place = Place(slug, snapshot, request.GET)
     page = BOARDS["board"]
@@ -30,7 +30,7 @@ Readings = Mapping[str, Reading | Refusal | None]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader stands: one sandbox or cluster, as it is now, and what the address asks for."""
+    """The subject of a page: one sandbox or cluster as it is now, and the query of the address."""
 
     slug: str
     snapshot: Snapshot
@@ -43,11 +43,11 @@ class Place:
 
     @property
     def groups(self) -> list[GroupRow]:
-        """Consumer groups of the sandbox, by name."""
+        """The consumer groups of the sandbox, by name."""
         return sorted(self.snapshot.get("groups", ()), key=lambda group: group["group"])
 
     def group(self, *, orderly: bool = False) -> GroupRow | None:
-        """The group the address names, else the first one (the first orderly one where that is asked for)."""
+        """Return the group in the address, else the first one (with `orderly`, the first orderly one)."""
         groups = self.groups
         for group in groups:
             if group["group"] == self.query.get("group"):
@@ -66,7 +66,7 @@ class Place:
 
     @property
     def topics(self) -> list[TopicRow]:
-        """Topics a reader may pick: the system's own are left out."""
+        """The topics a reader may choose: the system's own are left out."""
         return [t for t in self.snapshot.get("topics", ()) if t.get("kind", "normal") != "system"]
 
     @property
@@ -78,9 +78,9 @@ class Place:
 
 
 def topics_of(group: GroupRow | None) -> list[str]:
-    """Ordinary topics the group subscribes to."""
-    wanted = group.get("subscription", ()) if group else ()
-    return [sub["topic"] for sub in wanted if not sub["topic"].startswith("%")]
+    """Return ordinary topics the group subscribes to."""
+    subscriptions = group.get("subscription", ()) if group else ()
+    return [sub["topic"] for sub in subscriptions if not sub["topic"].startswith("%")]
 
 
 def node_name(broker: BrokerRow) -> str:
@@ -89,9 +89,9 @@ def node_name(broker: BrokerRow) -> str:
 
 
 def data_of(readings: Readings, name: str | None, shape: type[T]) -> T | None:
-    """The data of one reading, or None where the engine refused it or was not asked.
+    """Return the data of one reading, or None if the engine refused it or did not read it.
 
-    `shape`: what the channel of that name holds (`sandbox.queries.rows`).
+    `shape`: the type of the channel's data (`sandbox.queries.rows`).
     """
     reading = readings.get(name) if name else None
     return cast(T, reading.data) if isinstance(reading, Reading) else None

@@ -1,4 +1,4 @@
-"""Rebalance: what each member believes, what it made of it, who really holds each queue (channel `rebalance/…`)."""
+"""Rebalance: each member's view, its assignment from it, and the owner of each queue (channel `rebalance/…`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     topic = place.query.get("topic") if place.query.get("topic") in topics else next(iter(topics), None)
     names = views.Names.of(data, topic)
     lines, row = views.lines(data, topic, names, now_ms), data["group"]
-    given = texts(rebalance_words())
+    wording = texts(rebalance_words())
     return {
         "group": group["group"] if group else None,
         "groups": place.groups,
@@ -58,12 +58,12 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
         "live": live_config(
             place, readings, {"rebalance": name}, tab="rebalance", topic=topic, group=group["group"] if group else None
         ),
-        "texts": given,
+        "texts": wording,
     }
 
 
 def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
-    """Members that do not have one strategy or one subscription in common, side by side."""
+    """Return members without one common strategy or subscription, side by side."""
     if not data["group"]["apart"]:
         return []
     return [
@@ -78,7 +78,7 @@ def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
 
 
 def _rooms(place: Place) -> str:
-    """Each broker in a room of its own: something to begin with."""
+    """Return rooms with one broker each, as an initial value."""
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1))
 

@@ -1,6 +1,6 @@
-"""What the drawing of a plan says: before, moves, after; and the ring, the sum or the rooms the strategy goes by.
+"""The drawing of a rebalance plan: before, moves, after; and the strategy's ring, sum or rooms.
 
-static/queueviz/js/plan_picture.js draws it.  Nothing here divides queues: all shares come with the answer.
+static/queueviz/js/plan_picture.js draws it.  This module assigns no queues: all shares come with the answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Line(TypedDict):
 
 
 def picture(answer: Answer) -> dict[str, Any]:
-    """What templates draw; `answer` as `plan-rebalance` gives it."""
+    """Return the values templates draw; `answer` is the answer of `plan-rebalance`."""
     colours = {client_id: f"me-{number % 6}" for client_id, number in answer["colours"].items()}
     owner = {queue: member for member, queues in answer["before"].items() for queue in queues}
     owner_after = {queue: member for member, queues in answer["after"].items() for queue in queues}
@@ -77,11 +77,11 @@ def _column(
     shorts: Mapping[str, str],
     moved: set[str],
 ) -> list[Line]:
-    found: list[Line] = []
+    column: list[Line] = []
     for member, queues in shares.items():
         label = str(labels.get(member) or member)
         for queue in ("", *queues):
-            found.append(
+            column.append(
                 {
                     "label": label,
                     "me": colours[member],
@@ -91,20 +91,21 @@ def _column(
                     "count": len(queues),
                 }
             )
-    return found
+    return column
 
 
 def _ring(
     answer: Answer, colours: Mapping[str, str], shorts: Mapping[str, str], moved: set[str]
 ) -> dict[str, Any] | None:
-    """Places of members as (position, label, class), of queues as (position, short name, moved)."""
+    """Return positions of members as (position, label, class), of queues as (position, short name, moved)."""
     ring = answer.get("ring")
     if not ring:
         return None
     queues = sorted(ring["queues"].items(), key=lambda item: item[1])
     return {
         "places": [
-            (place, str(answer["labels"].get(member) or member), colours[member]) for place, member in ring["places"]
+            (position, str(answer["labels"].get(member) or member), colours[member])
+            for position, member in ring["places"]
         ],
         "queues": [(position, shorts[queue], queue in moved) for queue, position in queues],
     }

@@ -71,6 +71,6 @@ WORDS: dict[str, Any] = {
 
 
 def rebalance_words() -> dict[str, str]:
-    """For the page's JSON."""
+    """Return the words of the page's JSON."""
     words = WORDS | {f"trigger.{name}": text for name, text in TRIGGERS.items()}
     return {key: str(text) for key, text in words.items()}

@@ -1,7 +1,7 @@
-"""What the Rebalance page shows of its channel, one topic at a time: minds, lines, waves of rounds, moves.
+"""The Rebalance page's view of its channel, one topic at a time: member views, lines, waves of rounds, moves.
 
-Twin of static/queueviz/js/rebalance_views.js, which says the same of every later frame.  What is unknown stays
-None and is written as an en dash.
+Twin of static/queueviz/js/rebalance_views.js, which shows the same for every later frame.  Unknown values stay None
+and are written as an en dash.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ UNKNOWN: Division = {
 
 
 class Names(NamedTuple):
-    """Members by letter, queues by their short names."""
+    """The names of members by letter, and of queues by short names."""
 
     members: Mapping[str, RebalanceMember]
     shorts: Mapping[str, str]
@@ -79,7 +79,7 @@ class Names(NamedTuple):
         return (member["letter"] if member else "") or self.labels.get(client_id) or client_id.partition("#")[0]
 
     def whose(self, client_id: str | None) -> str:
-        """Of an event, which names a client id: all members with it, `A/B`."""
+        """Return the label of an event's client id; several members with that id give `A/B`."""
         sharers = [key for key in self.members if client_id and key.startswith(f"{client_id} ")]
         return "/".join(self.who(key) for key in (client_id, *sharers))
 
@@ -101,20 +101,20 @@ def row_of(key: str) -> str:
 
 def topics_of(data: Rebalance) -> list[str]:
     """The group's own first, its retry topic last."""
-    found = data["topics"]
-    return sorted(found, key=lambda topic: (bool(found[topic].get("retry")), topic))
+    topics = data["topics"]
+    return sorted(topics, key=lambda topic: (bool(topics[topic].get("retry")), topic))
 
 
 def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
-    """By client id, letters first: what each member received and what it computed of it."""
+    """Return each member's received data and its computed assignment, by client id, in the order of letters."""
     members = data["members"]
     order = sorted(members, key=lambda client_id: (members[client_id]["letter"], client_id))
     return {client_id: mind(data, topic, client_id, names, now_ms) for client_id in order}
 
 
 def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Row:
-    member, found = data["members"][client_id], data["beliefs"].get(f"{client_id}|{topic}")
-    belief: Division = found or UNKNOWN
+    member, known = data["members"][client_id], data["beliefs"].get(f"{client_id}|{topic}")
+    belief: Division = known or UNKNOWN
     ids, mine = belief["members"], belief["mine"]
     return {
         "who": member.get("actor") or client_id.partition("#")[0],
@@ -134,7 +134,7 @@ def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_m
         "mine": None if mine is None else " ".join(names.queue(key) for key in mine) or word("mind.nothing"),
         "ids": None if ids is None else list(ids),
         "result": None if mine is None else [row_of(key) for key in mine],
-        "note": _note(member, found, now_ms),
+        "note": _note(member, known, now_ms),
     }
 
 
@@ -144,7 +144,7 @@ def counted(queues: Mapping[str, int] | None) -> str | None:
 
 
 def wanted(member: RebalanceMember, topic: str | None) -> str | None:
-    """Its expression for the topic."""
+    """Return the member's expression for the topic."""
     subscription = member.get("subscription")
     return subscription.get(topic or "") if subscription else None
 
@@ -157,7 +157,7 @@ def _place(belief: Division) -> str | None:
 
 
 def _against(data: Rebalance, topic: str | None, belief: Division, names: Names) -> str | None:
-    """What brokers say now, where the member goes by something else."""
+    """Return the brokers' current data as a sentence, if the member's data differs from it."""
     if belief["agrees"] is None:
         return None
     if belief["agrees"]:
@@ -171,15 +171,15 @@ def _against(data: Rebalance, topic: str | None, belief: Division, names: Names)
 
 
 def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | None:
-    """One sentence about what is not as usual."""
+    """Return one sentence about an unusual state of the member."""
     if member.get("transport") == "tcp":
         return word("mind.secret")
     if belief is None:
         return word("mind.gone")
-    missed_ms, why = belief["missed_ms"], belief["missed_why"]
+    missed_ms, reason = belief["missed_ms"], belief["missed_why"]
     if missed_ms is not None:
         age = ago(now_ms - missed_ms)
-        return word("mind.cannot").format(age=age, why=why) if why else word("mind.missed").format(age=age)
+        return word("mind.cannot").format(age=age, why=reason) if reason else word("mind.missed").format(age=age)
     route, used = belief["route"], belief["queues"]
     if route is not None and used is not None and route != used:
         return word("mind.route").format(queues=counted(route))
@@ -187,21 +187,21 @@ def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | 
 
 
 def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
-    """By queue, in the order clients sort them."""
-    found = {key: row for key, row in data["queues"].items() if row["topic"] == topic}
-    order = sorted(found, key=lambda key: rows.order(row_of(key)))
-    return {key: line(data, key, found[key], names, now_ms) for key in order}
+    """Return lines by queue, in the order in which clients sort queues."""
+    queues = {key: row for key, row in data["queues"].items() if row["topic"] == topic}
+    order = sorted(queues, key=lambda key: rows.order(row_of(key)))
+    return {key: line(data, key, queues[key], names, now_ms) for key in order}
 
 
 def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: int) -> Row:
     trouble, since_ms = row["trouble"], row["since_ms"]
-    said = "" if trouble is None else word(f"trouble.{trouble}")
+    trouble_text = "" if trouble is None else word(f"trouble.{trouble}")
     wait = next((wait for wait in data["waits"].values() if wait["queue"] == key), None)
     if wait is not None and trouble in ("waits", "lingers"):
         until_ms = wait["until_ms"]
         left = duration(max(0, -(-(until_ms - now_ms) // 1000) * 1000)) if until_ms else "–"
         holder, since_ms = names.who(wait.get("holder")), None
-        said = word(f"trouble.{wait['why']}").format(who=holder, left=left)
+        trouble_text = word(f"trouble.{wait['why']}").format(who=holder, left=left)
     held, claims, due = row["held"], row["claims"], row["due"]
     sentence = word("lanes.sentence").format(
         queue=names.queue(key), held=names.all(held), claims=names.all(claims), due=names.all(due)
@@ -213,18 +213,18 @@ def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: i
         "claims": list(claims),
         "due": list(due),
         "trouble": trouble,
-        "said": said,
+        "said": trouble_text,
         "since_ms": since_ms,
         "sentence": sentence,
     }
 
 
 def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
-    """Rounds that have one cause together, the newest first: who acted on it how long after."""
-    found: list[Row] = []
-    given = data["rounds"]
-    for seq in sorted(given, key=int):
-        row = given[seq]
+    """Return rounds with one common cause, the newest first, with each member and its delay."""
+    shown: list[Row] = []
+    rounds = data["rounds"]
+    for seq in sorted(rounds, key=int):
+        row = rounds[seq]
         if row["topic"] != topic:
             continue
         because = row["because"]
@@ -232,7 +232,7 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
         heard_ms = because["at_ms"] if because else row["at_ms"]
         at_ms = changed_ms if changed_ms is not None else heard_ms
         key = (because["what"], None if changed_ms is not None else because["who"]) if because else ("none", None)
-        wave = next((wave for wave in found if wave["key"] == key and abs(wave["at_ms"] - at_ms) <= TOGETHER_MS), None)
+        wave = next((wave for wave in shown if wave["key"] == key and abs(wave["at_ms"] - at_ms) <= TOGETHER_MS), None)
         if wave is None:
             wave = {
                 "key": key,
@@ -241,7 +241,7 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
                 "said": because_of(because, names),
                 "rounds": [],
             }
-            found.append(wave)
+            shown.append(wave)
         late_ms = max(0, row["at_ms"] - wave["at_ms"])
         wave["rounds"].append(
             {
@@ -255,24 +255,24 @@ def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
                 "dropped": len(row["dropped"]),
             }
         )
-    return found[::-1][:WAVES_SHOWN]
+    return shown[::-1][:WAVES_SHOWN]
 
 
 def because_of(because: Happening | None, names: Names) -> str:
-    what, who, why = (because["what"], because["who"], because["why"]) if because else ("none", None, None)
-    return word(f"because.{what}").format(who=names.whose(who), why=VALUES.get(why, why) if why else "–")
+    what, client, reason = (because["what"], because["who"], because["why"]) if because else ("none", None, None)
+    return word(f"because.{what}").format(who=names.whose(client), why=VALUES.get(reason, reason) if reason else "–")
 
 
 def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
     """The newest first, the queues that changed hands."""
-    given = data["moves"]
-    found = []
-    for seq in sorted(given, key=int, reverse=True):
-        row = given[seq]
+    reported = data["moves"]
+    shown = []
+    for seq in sorted(reported, key=int, reverse=True):
+        row = reported[seq]
         if row["queue"].partition("/")[0] != topic:
             continue
         left_why = row["left_why"]
-        found.append(
+        shown.append(
             {
                 "seq": seq,
                 "at_ms": row["taken_ms"],
@@ -289,11 +289,11 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
                 "start": row["start_offset"],
             }
         )
-    return found[:MOVES_SHOWN]
+    return shown[:MOVES_SHOWN]
 
 
 def gap(row: MoveRow) -> str:
-    """How long no member read it, or two did."""
+    """Return how long the queue had no reader, or had two."""
     left_ms = row["left_ms"]
     if row["from"] is None:
         return word("gap.first")

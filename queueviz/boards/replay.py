@@ -42,10 +42,10 @@ WORDS: dict[str, Any] = {
 }
 
 
-def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
-    """`now`: the newest snapshot; `found`: the state at the event, which is drawn of it."""
-    then = cast(Snapshot, found["snapshot"])
-    place = Place(found["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
+def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
+    """`now`: the newest snapshot; `state`: the state at the event, which is drawn of it."""
+    then = cast(Snapshot, state["snapshot"])
+    place = Place(state["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
     group = place.group()
     topic = place.topic(group)
     config = live_config(
@@ -58,8 +58,8 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
         sel=query.get("sel"),
         subscription=[],
         replay={
-            "state": found,
-            "newest": now.get("seq", found["seq"]),
+            "state": state,
+            "newest": now.get("seq", state["seq"]),
             "newest_ms": now.get("at_ms"),
             "most": LIMITS.exact_events,
         },
@@ -77,7 +77,7 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
         "members": [],
         "side": [],
         "strategies": STRATEGIES,
-        "found": found,
+        "found": state,
         "newest": now.get("seq"),
         "live": config,
         "texts": texts(PLAYER_WORDS | WORDS),
@@ -85,11 +85,11 @@ def context_at(now: Snapshot, found: dict[str, Any], query: dict[str, str]) -> d
 
 
 def present(now: Snapshot, slug: str) -> dict[str, Any]:
-    """For a view that cannot show the past: what its frame needs."""
+    """Return the frame's values for a view that cannot show the past."""
     return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts(PLAYER_WORDS)}
 
 
 def _groups(now: Snapshot, then: Snapshot) -> list[GroupRow]:
-    """Those of the event, and those that came later."""
+    """Return the groups of the event, and those created later."""
     known = {group["group"]: group for group in [*now.get("groups", ()), *then.get("groups", ())]}
     return list(known.values())

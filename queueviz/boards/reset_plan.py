@@ -30,13 +30,13 @@ NOTES = {
 def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
     rows = sorted(answer["rows"], key=lambda row: order(row["queue"]))
     shorts = short_names(row["queue"] for row in rows)
-    found = []
+    queue_rows = []
     for row in rows:
         change = int(row["change"]) if row.get("change") is not None else 0
         drawn = {name: row.get(name) for name in ("min", "max", "committed")}
         chosen = row.get("selected", True)
         options = {"track": 9, "compact": True, "target": row.get("target") if chosen else None}
-        found.append(
+        queue_rows.append(
             {
                 **row,
                 "change": None if row.get("change") is None else change,
@@ -50,11 +50,11 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
         )
     expected = [
         {"queue": row["queue"], "committed": row.get("committed"), "target": row.get("target")}
-        for row in found
+        for row in queue_rows
         if row["selected"]
     ]
     return {
-        "rows": found,
+        "rows": queue_rows,
         "selected": len(expected),
         "again": int(answer.get("delivered_again") or 0) > 0,
         "skips": int(answer.get("skipped") or 0) > 0,
@@ -67,13 +67,13 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
                 key: answer.get(key)
                 for key in ("seq", "at_ms", "group", "topic", "target", "value", "histogram", "method")
             }
-            | {"rows": [{k: row.get(k) for k in ("queue", "committed", "target", "change")} for row in found]}
+            | {"rows": [{k: row.get(k) for k in ("queue", "committed", "target", "change")} for row in queue_rows]}
         ),
     }
 
 
 def _note(note: Mapping[str, Any]) -> dict[str, str]:
-    """A remark in the reader's language; one we have no words for is shown as the engine says it."""
+    """Return a note in the reader's language; one without a translation is shown as the engine wrote it."""
     code, values = str(note["code"]), note.get("values") or {}
     if code == "held":
         count = int(values.get("count", 1))
@@ -87,7 +87,7 @@ def _note(note: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _refusal(refused: Mapping[str, Any] | None) -> dict[str, str] | None:
-    """Why the plan cannot be carried out, and what to do, in the reader's language."""
+    """Return the reason the plan cannot be carried out and the next step, in the reader's language."""
     if refused is None:
         return None
     message = filled(refused.get("pattern") or refused["message"], refused.get("values") or {})
@@ -95,5 +95,5 @@ def _refusal(refused: Mapping[str, Any] | None) -> dict[str, str] | None:
 
 
 def _safe_json(value: object) -> str:
-    """JSON that may stand inside a script element."""
+    """Return JSON that is safe inside a script element."""
     return json.dumps(value, default=str).replace("<", "\\u003c").replace("&", "\\u0026")

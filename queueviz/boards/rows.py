@@ -31,7 +31,7 @@ class QueueName(NamedTuple):
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """`q3` on one broker, `a:3` on several: what distinguishes the brokers, then the id."""
+    """Return `q3` on one broker, `a:3` on several: the part in which the brokers' names differ, then the id."""
     names = {key: QueueName.of(key) for key in keys}
     brokers = sorted({name.broker for name in names.values()})
     if len(brokers) < 2:
@@ -60,7 +60,7 @@ class QueueView(NamedTuple):
 
 
 def order(key: str) -> tuple[str, str, str, int]:
-    """Member by member where each reads for itself (broadcasting), then by topic, broker and id."""
+    """Return the sort key of a queue: by member in broadcasting, then by topic, broker and id."""
     name = QueueName.of(key)
     return name.member, name.topic, name.broker, int(name.queue_id or 0)
 
@@ -77,7 +77,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
     """One view per queue, in broker and id order."""
     rows, members = (data["queues"], data["members"]) if data else ({}, {})
     shorts = short_names(rows)
-    found = []
+    views = []
     for key in sorted(rows, key=order):
         row, name = rows[key], QueueName.of(key)
         who_id = row.get("owner") or row.get("assigned")
@@ -86,7 +86,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
         lag, age = row_lag(row), _age(row, now_ms)
         lock = row.get("lock")
         left = max(0, lock["expires_at_ms"] - now_ms) if lock else None
-        found.append(
+        views.append(
             QueueView(
                 key=key,
                 name=f"q{name.queue_id}",
@@ -105,7 +105,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
                 lock_stale=lock is not None and lock["holder"] != (row.get("assigned") or row.get("owner")),
             )
         )
-    return found
+    return views
 
 
 def worst(views: list[QueueView], most: int) -> list[QueueView]:
@@ -120,7 +120,7 @@ def _age(row: QueueRow, now_ms: int) -> int | None:
 
 
 class Meter(NamedTuple):
-    """One figure of a member against what is allowed; None: not known, or not limited."""
+    """A figure of a member and its limit; None: unknown, or without a limit."""
 
     name: str  # count, span, threads
     value: int | None
@@ -139,7 +139,7 @@ class MemberView(NamedTuple):
 
 
 def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
-    found = []
+    views = []
     for client_id in sorted(members, key=lambda c: (str(members[c].get("letter", "")), c)):
         member = members[client_id]
         limits = member.get("limits")
@@ -148,7 +148,7 @@ def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
             _meter("span", member.get("span"), limits["span"] if limits else None),
             _meter("threads", member.get("busy"), member.get("threads")),
         ]
-        found.append(
+        views.append(
             MemberView(
                 client_id,
                 colour(member),
@@ -158,7 +158,7 @@ def member_views(members: Mapping[str, MemberRow]) -> list[MemberView]:
                 member.get("transport") == "tcp",
             )
         )
-    return found
+    return views
 
 
 def _meter(name: str, value: int | None, allowed: int | None) -> Meter:

@@ -1,7 +1,7 @@
-"""Retry and dead-letter queues of a group: thin strips under its rows, once something lies in them.
+"""Retry and dead-letter queues of a group: thin strips under its rows, once they contain messages.
 
-A retry queue has a reading of its own, since the group consumes it.  A dead-letter queue cannot be read
-(RocketMQ makes it write-only), so its ends come from the snapshot.
+A retry queue has a reading of its own, since the group consumes it.  A dead-letter queue cannot be read (RocketMQ
+makes it write-only), so its ends come from the snapshot.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def retry_channel(place: Place) -> str | None:
 
 def side_queues(place: Place, readings: Readings) -> list[SideQueue]:
     data, dead = data_of(readings, retry_channel(place), Board), _topic(place, "%DLQ%")
-    found = [*(_retry(data) if data else ()), *(_dead(dead) if dead else ())]
+    queues = [*(_retry(data) if data else ()), *(_dead(dead) if dead else ())]
     options = json.dumps({"track": 8, "compact": True})  # in the window of the board's strips
-    shorts = rows.short_names([key for _, key, _, _ in found])
+    shorts = rows.short_names([key for _, key, _, _ in queues])
     return [
         SideQueue(kind, shorts[key], me, row, _waiting(row), json.dumps(row, default=str), options)
-        for kind, key, row, me in found
+        for kind, key, row, me in queues
     ]
 
 

@@ -35,7 +35,7 @@ def _context(place: Place, readings: Readings) -> Row:
     queue = asked if asked in queues else next(iter(queues), None)
     brokers = place.snapshot.get("brokers", ())
     broker = next((row for row in brokers if node_name(row) == place.node), None)
-    given = texts(store_words())
+    wording = texts(store_words())
     return {
         "node": place.node,
         "nodes": sorted(node_name(row) for row in brokers),
@@ -56,12 +56,12 @@ def _context(place: Place, readings: Readings) -> Row:
             broker=broker["broker"] if broker else None,
             node=place.node,
         ),
-        "texts": given,
+        "texts": wording,
     }
 
 
 def figures(disk: Disk | None) -> Row:
-    """Positions of the log, and how many bytes only memory has."""
+    """Return positions of the log, and the bytes that are in memory only."""
     if disk is None:
         return {}
     log = disk["log"]
@@ -82,7 +82,7 @@ def entries(records: Mapping[str, TapeRecord], queue: str | None) -> list[Row]:
 
 
 def _queue_order(key: str) -> tuple[bool, str, int]:
-    """Ordinary topics first."""
+    """Return the sort key of a queue: ordinary topics first."""
     topic, _, number = key.rpartition("/")
     return topic.startswith(("%", "SCHEDULE_", "RMQ_")), topic, int(number)
 

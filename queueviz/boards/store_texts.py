@@ -21,5 +21,5 @@ WORDS: dict[str, Any] = {
 
 
 def store_words() -> dict[str, str]:
-    """For the page's JSON."""
+    """Return the words of the page's JSON."""
     return {key: str(text) for key, text in WORDS.items()}

@@ -23,7 +23,7 @@ def _channel(place: Place) -> str:
 
 
 def _rows(place: Place, readings: Readings) -> list[Row]:
-    """Every topic with a row per broker; of a sleeping sandbox, what its last snapshot knew."""
+    """Return every topic with a row per broker; of a sleeping sandbox, those of its last snapshot."""
     data = data_of(readings, _channel(place), Topics)
     topics = data["topics"] if data is not None else [_as_it_slept(topic) for topic in place.topics]
     return [_topic(topic) for topic in topics]
@@ -95,12 +95,12 @@ def _topic(topic: TopicUse) -> Row:
 
 def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -> Row:
     permission, down = row["permission"], row["down"]
-    said = str(DOWN["down.kept" if down["kept"] else "down.nobody"]) if down else ""
+    sentence = str(DOWN["down.kept" if down["kept"] else "down.nobody"]) if down else ""
     return {
         **row,
         "queues": [_queue(queue, groups) for queue in queues],
         "count": len(queues),
-        "down_said": f"{said}, {as_of(down)}" if down else "",
+        "down_said": f"{sentence}, {as_of(down)}" if down else "",
         "rights": ("R" if permission & 4 else "-") + ("W" if permission & 2 else "-"),
     }
 
@@ -122,10 +122,10 @@ def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
     }
 
 
-def _shrink(topic: Row, wanted: str) -> Row:
+def _shrink(topic: Row, requested: str) -> Row:
     """The three steps of making a topic smaller: write first, wait, then read (`to` from the form, else half)."""
     default = max(1, topic["read"] // 2)
-    to = min(int(wanted), MOST_QUEUES) if wanted.isdigit() else default
+    to = min(int(requested), MOST_QUEUES) if requested.isdigit() else default
     upper = [q for broker in topic["running"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
     waiting = [queue for queue in upper if queue["behind"]]
     return {
@@ -150,9 +150,9 @@ def _sheet(place: Place, readings: Readings) -> Row:
 
 
 def _page(place: Place, readings: Readings) -> Row:
-    found = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
+    rows = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
     return {
-        "topic_rows": found,
+        "topic_rows": rows,
         "wanted": _wanted(place),
         "live": live_config(place, readings, {}, tab="topics"),
         "texts": texts(),

@@ -1,4 +1,4 @@
-"""Topology: name servers, brokers and clients, who is connected with whom, and what can be done to them."""
+"""Topology: name servers, brokers and clients, their connections, and the actions on them."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def _twin(place: Place, readings: Readings) -> Row:
 
 
 def _panel(place: Place, readings: Readings) -> Row:
-    """What the address chose: `node=` a server or a broker, `link=` a link, `group=` clients that stand together."""
+    """Return the selection of the address: `node=` a server or a broker, `link=` a link, `group=` a box of clients."""
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     node, link = place.query.get("node", ""), place.query.get("link", "")
-    found: Row = {"chosen": None, "now_ms": now_ms}
+    panel: Row = {"chosen": None, "now_ms": now_ms}
     if node in data["brokers"] or node in data["name_servers"]:
         kind = "broker" if node in data["brokers"] else "server"
         buttons = next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == node), ())
-        found |= {
+        panel |= {
             "chosen": kind,
             "node": node,
             "buttons": buttons,
@@ -60,21 +60,21 @@ def _panel(place: Place, readings: Readings) -> Row:
         }
     elif link in data["links"]:
         row = plan.linked(data["links"][link])
-        found |= {"chosen": "link", "link": link, "row": row, "broken": plan.is_broken(row), "ways": _ways(row)}
+        panel |= {"chosen": "link", "link": link, "row": row, "broken": plan.is_broken(row), "ways": _ways(row)}
     elif place.attached and node in data["clients"]:  # elsewhere a client has a page of its own
-        found |= {
+        panel |= {
             "chosen": "client",
             "node": node,
             "row": _client(place, data["clients"][node]),
             "links": plan.links_of(data, node),
         }
     elif stack := next((box for box in plan.clients(data) if box.key == node and box.stack), None):
-        found |= {"chosen": "stack", "box": stack, "rows": [(name, data["clients"][name]) for name in stack.nodes]}
-    return found
+        panel |= {"chosen": "stack", "box": stack, "rows": [(name, data["clients"][name]) for name in stack.nodes]}
+    return panel
 
 
 def _client(place: Place, row: ClientNode) -> Row:
-    """With what the snapshot says of the same client: its address, language and release, as far as reported."""
+    """Return the row with the snapshot's data of the same client: address, language and release, as far as reported."""
     client_id = row["client_id"]
     for group in place.snapshot.get("groups", ()):
         for member in group["members"]:
@@ -85,13 +85,13 @@ def _client(place: Place, row: ClientNode) -> Row:
                     "language": member["language"],
                     "release": member.get("release") or member["version"],
                 }
-    producer = next((one for one in place.snapshot.get("producers", ()) if one["client_id"] == client_id), None)
+    producer = next((row for row in place.snapshot.get("producers", ()) if row["client_id"] == client_id), None)
     language, version = (producer.get("language"), producer.get("version")) if producer else (None, None)
     return {**row, "address": None, "language": language, "release": version}
 
 
 def _ways(row: LinkState) -> list[Row]:
-    """Both ways at once, then each by itself."""
+    """Return both directions at once, then each by itself."""
     a, b = row["a"], row["b"]
     return [
         {"a": a, "b": b, "one_way": False, "arrow": "↔"},
@@ -101,7 +101,7 @@ def _ways(row: LinkState) -> list[Row]:
 
 
 def _page(place: Place, readings: Readings) -> Row:
-    given = texts(topology_words())
+    wording = texts(topology_words())
     name = _channel(place)
     live = live_config(
         place,
@@ -116,7 +116,7 @@ def _page(place: Place, readings: Readings) -> Row:
         **_map(place, readings),
         **_panel(place, readings),
         "live": live,
-        "texts": given,
+        "texts": wording,
         "topics": [topic["topic"] for topic in place.topics],
         "topic": place.query.get("topic") or place.topic(None),
     }

@@ -1,6 +1,6 @@
-"""What the Topology page says of its channel: boxes, rings and links in words.
+"""Words of the Topology page for its channel: boxes, rings and links.
 
-`topology.js` says the same of every later frame.  Arcs and lines are drawn by the browser alone.
+`topology.js` writes the same for every later frame.  Only the browser draws arcs and lines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Ring(NamedTuple):
 
 
 class Stacked(TypedDict):
-    """Several clients of one group."""
+    """A box of several clients of one group."""
 
     state: str  # the worst
     kind: str
@@ -79,7 +79,7 @@ def brokers(data: Topology) -> list[Box]:
 
 
 def clients(data: Topology) -> list[Box]:
-    """Producers first; above `MOST_BOXES` one box per group."""
+    """Return producers first; above `MOST_BOXES` one box per group."""
     rows = data["clients"]
     names = sorted(rows, key=lambda name: (rows[name]["kind"] != "producer", _group(rows[name]), name))
     if len(rows) <= MOST_BOXES:
@@ -100,7 +100,7 @@ def clients(data: Topology) -> list[Box]:
 
 
 def shape(data: Topology) -> str:
-    """Two pictures of the same shape differ in states and numbers only."""
+    """Return the shape of the picture: two pictures of the same shape differ in states and numbers only."""
     inside = (
         f"{name}:{','.join(member['label'] for member in row['members'])}"
         for name, row in sorted(data["clients"].items())
@@ -115,26 +115,26 @@ def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms
             key, broker, UNKNOWN, word("view.known"), "known", word("view.knows").format(server=server, broker=broker)
         )
     if last_ms is None:
-        said = word("view.unknown")
-        return Ring(key, broker, UNKNOWN, said, "none", word("view.nothing").format(server=server, broker=broker))
+        label = word("view.unknown")
+        return Ring(key, broker, UNKNOWN, label, "none", word("view.nothing").format(server=server, broker=broker))
     age_ms, left_ms = now_ms - last_ms, last_ms + lives["expiry_ms"] - now_ms
     tone = "late" if age_ms > lives["register_ms"] + LATE_MS else "ok"
     if left_ms <= 0:
         wait_ms = max(0, (next_scan_ms or now_ms) - now_ms)
-        said = word("view.scan").format(left=duration(-(-wait_ms // 1000) * 1000))
+        label = word("view.scan").format(left=duration(-(-wait_ms // 1000) * 1000))
     else:
-        said = word("view.silent" if tone == "late" else "view.heard").format(age=ago(age_ms))
+        label = word("view.silent" if tone == "late" else "view.heard").format(age=ago(age_ms))
     left_s = max(0, -(-left_ms // 1000))
     sentence = word("view.sentence").format(server=server, broker=broker, age=ago(age_ms), left=f"{left_s} s")
-    return Ring(key, broker, str(left_s), said, tone, sentence)
+    return Ring(key, broker, str(left_s), label, tone, sentence)
 
 
 def link_word(row: LinkState) -> str:
-    """What was done to a link, one word where both ways are alike; else whether it is open at all."""
-    there, back = _way(row["there_cut"], row["there_ms"]), _way(row["back_cut"], row["back_ms"])
-    if there == back:
-        return there or word("way.whole" if row["connections"] else "way.none")
-    return ", ".join(f"{arrow} {said}" for arrow, said in (("→", there), ("←", back)) if said)
+    """Return the fault of a link, in one word where both directions are alike; without one, whether it is open."""
+    forth, back = _way(row["there_cut"], row["there_ms"]), _way(row["back_cut"], row["back_ms"])
+    if forth == back:
+        return forth or word("way.whole" if row["connections"] else "way.none")
+    return ", ".join(f"{arrow} {label}" for arrow, label in (("→", forth), ("←", back)) if label)
 
 
 def is_broken(row: LinkState) -> bool:
@@ -142,7 +142,7 @@ def is_broken(row: LinkState) -> bool:
 
 
 def links_of(data: Topology, node: str) -> dict[str, LinkInWords]:
-    """Of one node, with the other end and the words for them."""
+    """Return the links of one node, with the other end and the words for them."""
     return {key: linked(row, node) for key, row in data["links"].items() if node in (row["a"], row["b"])}
 
 
@@ -151,30 +151,30 @@ def linked(row: Link, node: str | None = None) -> LinkInWords:
 
 
 def views_of(data: Topology, node: str) -> dict[str, ViewInWords]:
-    """Of a broker what each name server that is up believes of it; of a name server what it believes of each broker."""
-    expiry_ms, found = data["lives"]["expiry_ms"], dict[str, ViewInWords]()
+    """Return the views by node: each name server's view of a broker, or a name server's view of each broker."""
+    expiry_ms, views = data["lives"]["expiry_ms"], dict[str, ViewInWords]()
     for key, row in data["views"].items():
         server, _, broker = key.partition("~")
         if node in (server, broker):
             last_ms = row["last_update_ms"]
-            found[broker if node == server else server] = {
+            views[broker if node == server else server] = {
                 **row,
                 "known": row["known_as"] or word("view.unknown"),
                 "expires_ms": None if last_ms is None else last_ms + expiry_ms,
             }
-    return found
+    return views
 
 
 def as_it_slept(snapshot: Snapshot) -> Topology:
-    """What is left of a sandbox that sleeps (catalogue 9): who was there."""
-    found: dict[str, ClientNode] = {}
+    """Return the topology of a sleeping sandbox (catalogue 9): the nodes and clients in its snapshot."""
+    by_label: dict[str, ClientNode] = {}
     for group in snapshot.get("groups", ()):
         for member in group["members"]:
             label = member.get("actor") or member["client_id"]
-            found[label] = _asleep(member["client_id"], label, member["state"], "consumer", group["group"])
+            by_label[label] = _asleep(member["client_id"], label, member["state"], "consumer", group["group"])
     for producer in snapshot.get("producers", ()):
         label = producer["actor"] or producer["client_id"] or ""
-        found[label] = _asleep(producer.get("client_id"), label, producer["state"], "producer", f"PG_{label}")
+        by_label[label] = _asleep(producer.get("client_id"), label, producer["state"], "producer", f"PG_{label}")
     return {
         "lives": {"expiry_ms": 120_000, "scan_ms": 10_000, "register_ms": 30_000},
         "name_servers": {
@@ -182,7 +182,7 @@ def as_it_slept(snapshot: Snapshot) -> Topology:
             for row in snapshot.get("name_servers", ())
         },
         "brokers": {node_name(row): _broker_asleep(row) for row in snapshot.get("brokers", ())},
-        "clients": found,
+        "clients": by_label,
         "views": {},
         "links": {},
     }
@@ -227,7 +227,7 @@ def _asleep(client_id: str | None, label: str, state: str, kind: str, group: str
 
 
 def _rings(data: Topology, server: str, row: ServerNode, now_ms: int) -> list[Ring]:
-    """Of one that is down they are not shown, and keep its place."""
+    """Return a ring for each broker.  The ring of a broker that is down is hidden and keeps its position."""
     return [
         ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
         for broker in data["brokers"]

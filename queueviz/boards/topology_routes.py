@@ -16,7 +16,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What one name server says.  `rows`: broker → cells in the order of `FIELDS`."""
+    """The route one name server reports.  `rows`: broker → cells in the order of `FIELDS`."""
 
     name_server: str
     is_up: bool
@@ -25,9 +25,9 @@ class Table(NamedTuple):
 
 
 def tables(answer: Row) -> list[Table]:
-    """A name server that is down says nothing, so none differs from it."""
-    given = answer.get("servers") or [answer]
-    reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in given}
+    """Return a table per name server.  One that is down reports nothing, so none differs from it."""
+    servers = answer.get("servers") or [answer]
+    reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in servers}
     names = sorted({broker for rows in reported.values() if rows for broker in rows})
     up = [rows for rows in reported.values() if rows is not None]
     return [
@@ -37,22 +37,22 @@ def tables(answer: Row) -> list[Table]:
             bool(row["known"]),
             [(broker, _cells(broker, reported[row["name_server"]], up)) for broker in names],
         )
-        for row in given
+        for row in servers
     ]
 
 
 def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
     if own is None:
         return [Cell(None, differs=False) for _ in FIELDS]
-    found = []
+    cells = []
     for field in FIELDS:
-        said = {rows.get(broker, {}).get(field) for rows in up}
-        found.append(Cell(own.get(broker, {}).get(field), differs=len(said) > 1))
-    return found
+        values = {rows.get(broker, {}).get(field) for rows in up}
+        cells.append(Cell(own.get(broker, {}).get(field), differs=len(values) > 1))
+    return cells
 
 
 def _rows(route: Row | None) -> dict[str, dict[str, str]]:
-    """Of each broker name its QueueData and BrokerData as text."""
+    """Return QueueData and BrokerData as text, by broker name."""
     if route is None:
         return {}
     addresses = {row["brokerName"]: row["brokerAddrs"] for row in route["brokerDatas"]}

@@ -80,5 +80,5 @@ WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.item
 
 
 def topology_words() -> dict[str, str]:
-    """In the reader's language, ready for JSON."""
+    """Return the page's words in the reader's language, ready for JSON."""
     return {name: str(word) for name, word in WORDS.items()}

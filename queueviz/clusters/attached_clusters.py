@@ -1,7 +1,6 @@
 """Attached clusters reported to the engine: at a visit, and after an administrator changed or removed one.
 
-Each visit is reported to the engine, so that it asks first where no page was open for a while, and notices what another
-process changed.
+A visit makes the engine poll a cluster that had no open page for a while, and apply changes of another process.
 """
 
 from __future__ import annotations
@@ -34,7 +33,10 @@ _reported: WeakKeyDictionary[EnginePort, dict[str, AttachedSettings]] = WeakKeyD
 
 
 def settings_of(cluster: Cluster) -> AttachedSettings:
-    """What the engine needs.  Raises ActionRefused (409) where the secret is not in this process's environment."""
+    """Return the cluster's settings for the engine.
+
+    Raises ActionRefused (409) if the secret is not in this process's environment.
+    """
     secret = cluster_fields.secret_of(cluster.secret_variable) if cluster.secret_variable else None
     if cluster.secret_variable and secret is None:
         raise ActionRefused(
@@ -49,19 +51,19 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
 
 
 def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:
-    """The engine knows the visited cluster from here on; its first look at it, and the first after a while, is waited
-    for, if it is not too long.
+    """Attach the visited cluster to the engine and wait for the first snapshot, at most `patience_s`.
 
-    Raises ActionRefused where it cannot be attached at all; one that does not answer is attached, and says so itself.
-    Of a sandbox nothing need be said.
+    The engine also waits for a snapshot if it has not looked at the cluster for a while.  Raises ActionRefused if
+    the cluster cannot be attached.  A cluster that does not respond is attached, and its state says so.  A sandbox
+    needs nothing.
     """
     cluster = visit.cluster
     if cluster is None:
         return
-    port, wanted = engine.port(), settings_of(cluster)
+    port, requested = engine.port(), settings_of(cluster)
     reported = _reported.setdefault(port, {})
-    future = port.attach(cluster.slug, wanted)
-    reported[cluster.slug] = wanted
+    future = port.attach(cluster.slug, requested)
+    reported[cluster.slug] = requested
     try:
         engine.answer(future, patience_s)
     except EngineBusy:  # it goes on looking; until then its pages are empty
@@ -72,11 +74,11 @@ def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> No
 
 
 def glance(visit: Visit, patience_s: float = GLANCE_S) -> None:
-    """As `demand`, for who must not wait: a socket shows what there is as soon as it is there."""
+    """Attach as `demand` does, for callers that must not wait: a socket shows a snapshot once it arrives."""
     try:
         demand(visit, patience_s=patience_s)
-    except SandboxError as why:
-        log.info("attaching %s: %s", visit.sandbox.slug, why)
+    except SandboxError as error:
+        log.info("attaching %s: %s", visit.sandbox.slug, error)
 
 
 @receiver(post_save, sender="queueviz.Cluster")
@@ -97,22 +99,22 @@ def _deleted(sender: Any, instance: Cluster, **kwargs: Any) -> None:
 
 
 def _once_it_is_written(report: Callable[[], None]) -> None:
-    """Before that, who asks the database again would still be shown the old rights."""
+    """Run `report` after the commit: an earlier reader of the database would still get the old rights."""
     transaction.on_commit(report)
 
 
 def _report(cluster: Cluster) -> None:
-    """New settings reach an engine that looks at the cluster already; any other hears of them with the first visit."""
+    """Send new settings to an engine that already has the cluster; any other gets them with the first visit."""
     if engine.is_running() and cluster.slug in _reported.get(engine.port(), {}):
         try:
-            wanted = settings_of(cluster)
-        except ActionRefused as why:
-            log.warning("%s is let go: %s", cluster.slug, why)
+            current = settings_of(cluster)
+        except ActionRefused as error:
+            log.warning("%s is let go: %s", cluster.slug, error)
             return _let_go(cluster.slug)
         reported = _reported[engine.port()]
-        if reported[cluster.slug] != wanted:
-            reported[cluster.slug] = wanted
-            engine.port().attach(cluster.slug, wanted)
+        if reported[cluster.slug] != current:
+            reported[cluster.slug] = current
+            engine.port().attach(cluster.slug, current)
     return rights_changed(cluster.slug)
 
 

@@ -1,4 +1,4 @@
-"""What an administrator may write into a cluster's fields, checked with sentences that say what is wrong."""
+"""Validation of the cluster fields an administrator edits; errors are sentences that name the wrong part."""
 
 import ipaddress
 import os
@@ -25,20 +25,20 @@ names_a_variable = RegexValidator(
 
 
 def addresses_in(text: str) -> tuple[str, ...]:
-    """`10.0.0.1:9876;10.0.0.2:9876`, also with commas, blanks or one a line."""
+    """Return the addresses in a text such as `10.0.0.1:9876;10.0.0.2:9876`, also with commas, blanks or one a line."""
     return tuple(part for part in _BETWEEN.split(text) if part)
 
 
 def are_addresses(text: str) -> None:
-    """Every one host:port, none twice.  Raises ValidationError with the one that is not."""
-    found = addresses_in(text)
-    if not found:
+    """Check that each address is host:port, none twice.  Raises ValidationError with the wrong one."""
+    addresses = addresses_in(text)
+    if not addresses:
         raise ValidationError(_("Write at least one name server as host:port."))
-    if len(found) > MOST_NAME_SERVERS:
+    if len(addresses) > MOST_NAME_SERVERS:
         raise ValidationError(_("At most %(most)s name servers."), params={"most": MOST_NAME_SERVERS})
-    for address in found:
+    for address in addresses:
         _is_address(address)
-    if len(set(found)) < len(found):
+    if len(set(addresses)) < len(addresses):
         raise ValidationError(_("One name server is there twice."))
 
 

@@ -1,6 +1,6 @@
-"""Figures of one cluster by the names Apache's `rocketmq-exporter` gives them, so that its dashboards find them.
+"""Figures of one cluster by the names of Apache's `rocketmq-exporter`, so that its dashboards find them.
 
-What is not known has no sample.  `docs/metrics.md` lists every name of the exporter, those that are missing here too.
+An unknown value has no sample.  `docs/metrics.md` lists every name of the exporter, those that are missing here too.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ class Sample(NamedTuple):
 
 
 def samples_of(slug: str, drawn: Snapshot) -> Iterator[Sample]:
-    """Of a snapshot (catalogue 9).  One that says nothing of its brokers gives none."""
+    """Yield samples of a snapshot (catalogue 9).  A snapshot without broker data gives none."""
     rates: dict[str, float] = defaultdict(float)
     ends: dict[tuple[str, str, int], int] = {}
     for topic in drawn.get("topics", ()):
@@ -112,7 +112,7 @@ def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[S
 
 
 def _less(log: dict[str, int], part: str) -> int | None:
-    """How far it is behind the end of the log."""
+    """Return the distance to the end of the log."""
     return log["max"] - log[part] if "max" in log and part in log else None
 
 
@@ -141,10 +141,10 @@ def _group(slug: str, group: GroupRow, ends: dict[tuple[str, str, int], int]) ->
         yield Sample(
             "rocketmq_consumer_offset", {"cluster": slug, "broker": broker, "topic": topic, "group": name}, offset
         )
-    for topic, found in lags.items():
-        known = [max(0, lag) for lag in found if lag is not None]
-        if known and len(known) == len(found):
+    for topic, queue_lags in lags.items():
+        known = [max(0, lag) for lag in queue_lags if lag is not None]
+        if known and len(known) == len(queue_lags):
             yield Sample("rocketmq_group_diff", labels | {"topic": topic}, sum(known))
         elif known:
             yield Sample("queueviz_group_diff_at_least", labels | {"topic": topic}, sum(known))
-            yield Sample("queueviz_group_queues_unknown", labels | {"topic": topic}, len(found) - len(known))
+            yield Sample("queueviz_group_queues_unknown", labels | {"topic": topic}, len(queue_lags) - len(known))

@@ -1,7 +1,7 @@
-"""What operators do to attached clusters: resets only, with the group's name typed, and written down twice.
+"""Operators' actions on attached clusters: resets only, with the group's name typed, and recorded twice.
 
-Once before anything is asked of the cluster, so that a reset that never came back is there too; once with what came
-of it (`of` names the first record).  Attempts that are refused here are written down as well.
+The first record is written before the cluster is asked, so that a reset without a response is recorded too.  The
+second has the result (`of` names the first record).  Refused attempts are recorded as well.
 """
 
 from dataclasses import asdict
@@ -27,7 +27,7 @@ ATTEMPTS = Rate(1 / 60, 20, what="actions")  # that are written down, of one add
 
 
 def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
-    """As `acting.act`, for a visit at an attached cluster that may carry `action` out."""
+    """Act as `visitor_actions.act`, for a visit at an attached cluster that may carry `action` out."""
     cluster = visit.sandbox
     assert isinstance(cluster, Cluster)
     what = _name_of(action)
@@ -73,14 +73,16 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
 
 def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
     """An attempt without the right; the attempts of one address that are written down are limited."""
-    why = policy.forbidden(visitor, visit)
+    error = policy.forbidden(visitor, visit)
     if isinstance(action, policy.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
-        ownership.record(visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(why), plan=asdict(action))
-    return why
+        ownership.record(
+            visitor, f"{_name_of(action)}-refused", visit.sandbox.slug, why=str(error), plan=asdict(action)
+        )
+    return error
 
 
 def ask(visit: Visit, question: Question) -> dict[str, Any]:
-    """As `acting.ask`; the cluster itself may have to be asked."""
+    """Ask as `visitor_actions.ask`; the engine may have to ask the cluster itself."""
     attached_clusters.demand(visit)
     return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
 
@@ -94,13 +96,13 @@ def _group(action: Action, point: UndoPoint | None) -> str:
 
 
 def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
-    """What was asked for; of an undo also what it leads back from."""
+    """Return the requested plan; for an undo, also the offsets it restores."""
     plan = asdict(action)
     return plan if point is None else plan | {"group": point.group, "topic": point.topic, "back_to": point.before}
 
 
 def _before(visit: Visit, action: Action) -> dict[str, str | None]:
-    """The stored offsets now, by queue: those the preview showed, or asked for where a program saw none."""
+    """Return the stored offsets now, by queue: those of the preview, or read now for a program without a preview."""
     if not isinstance(action, ResetOffsets):
         return {}
     if action.expected:
@@ -119,7 +121,7 @@ def _before(visit: Visit, action: Action) -> dict[str, str | None]:
 
 
 def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[str, Any]:
-    """What the journal says was done, for the record; a reset can be undone from here on."""
+    """Return the result from the journal, for the record, and keep an undo point of a reset."""
     result = _result(cluster.slug, seq)
     if result is not None and isinstance(action, ResetOffsets):
         reset_undo.remember(cluster, result, ownership.called(visitor))
@@ -127,10 +129,10 @@ def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[
 
 
 def _result(slug: str, seq: int) -> dict[str, Any] | None:
-    """The reset this action caused, or None where the journal does not say so yet."""
+    """Return the reset this action caused, or None if the journal does not have it yet."""
     try:
-        found = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
+        entries = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
     except SandboxError:
         return None
-    mine = (row for row in found.rows if row["type"] == "OffsetsReset" and str(row.get("cause")) == str(seq))
+    mine = (row for row in entries.rows if row["type"] == "OffsetsReset" and str(row.get("cause")) == str(seq))
     return next(mine, None)

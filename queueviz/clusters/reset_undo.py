@@ -1,4 +1,4 @@
-"""What can be undone on attached clusters: the newest reset of a group on a topic, once, within a day."""
+"""Undo points of attached clusters: the newest reset of a group on a topic, once, within a day."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sandbox.kernel.errors import ActionRefused
 LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
-def remember(cluster: Cluster, result: Mapping[str, Any], who: str) -> None:
-    """Keep the offsets before a reset, from the journal's `OffsetsReset`; what is older than a day goes."""
+def remember(cluster: Cluster, result: Mapping[str, Any], actor: str) -> None:
+    """Keep the offsets before a reset, from the journal's `OffsetsReset`; points older than a day are deleted."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
     cluster.undo_points.create(
         reset_id=done.reset_id,
         group=done.group,
         topic=done.topic,
-        who=who,
+        who=actor,
         before={f"{broker}:{queue_id}": old for (broker, queue_id), old in done.before.items()},
     )
 
 
 def open_points(cluster: Cluster) -> list[UndoPoint]:
-    """Those that can be undone now, the newest first."""
+    """Return the points that can be undone now, the newest first."""
     newest: dict[tuple[str, str], UndoPoint] = {}
     for point in cluster.undo_points.filter(at__gt=timezone.now() - LIFE).order_by("-pk"):
         newest.setdefault((point.group, point.topic), point)
@@ -56,7 +56,7 @@ def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
 
 
 def value_of(point: UndoPoint) -> undo.UndoPoint:
-    """As the engine takes it."""
+    """Return the undo point as the engine's type."""
     before = {(queue.rpartition(":")[0], int(queue.rpartition(":")[2])): old for queue, old in point.before.items()}
     return undo.UndoPoint(point.reset_id, point.group, point.topic, int(point.at.timestamp() * 1000), before)
 

@@ -1,4 +1,4 @@
-"""What a class found hard, for its teacher: what the job `class_analytics` left, as bars and their tables."""
+"""Difficulties of a class, for its teacher: results of the job `class_analytics` as bars and their tables."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ class Plot(NamedTuple):
 
     @property
     def highest(self) -> dict[str, Any] | None:
-        """For who does not see the bars; None: every bar is nought."""
+        """Return the highest bar, for readers who do not see the bars.  None: every bar is zero."""
         value = max(self.values, default=0)
         return {"label": self.labels[self.values.index(value)], "value": f"{value:.{self.digits}f}"} if value else None
 
@@ -146,8 +146,8 @@ def _plot(
 
 
 def _in_order(course: Course, result: Result, table: str) -> list[Row]:
-    """Of the course's labs, in its order."""
-    order = {lab: place for place, lab in enumerate(course.labs)}
+    """Return rows of the course's labs, in the order of the course."""
+    order = {lab: position for position, lab in enumerate(course.labs)}
     rows = result.rows(table, most=MOST_STEPS * MOST_ROWS).rows
     return sorted(
         (row for row in rows if row["lab"] in order and row["lab"] in LABS),
@@ -157,11 +157,11 @@ def _in_order(course: Course, result: Result, table: str) -> list[Row]:
 
 def _summed(rows: list[Row]) -> list[Row]:
     """One a step."""
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    sums: dict[tuple[str, int], dict[str, Any]] = {}
     for row in rows:
-        one = found.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})
-        one["count"] += row["count"]
-    return list(found.values())
+        total = sums.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})
+        total["count"] += row["count"]
+    return list(sums.values())
 
 
 def _number(row: Row) -> str:
@@ -169,5 +169,5 @@ def _number(row: Row) -> str:
 
 
 def _answered(row: Row) -> str:
-    """In the reader's language where it names no value of one student; else one student's, in English."""
+    """Return the answer in the reader's language if its text has no student's value; else one student's, in English."""
     return gettext(row["text"]) if row["text"] and "{" not in row["text"] else row["said"]

@@ -1,4 +1,4 @@
-"""What is stored of a student, wherever it stands: exactly this is exported, and exactly this is deleted."""
+"""Everything stored about a student, in all locations: exactly this is exported, and exactly this is deleted."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from queueviz.access.visitor import SESSIONS, digest
 from queueviz.courses.models import Enrolment
 from queueviz.models import AuditRecord, Sandbox
 
-NAMED_AFTER_CHARS = 58  # of a sandbox's label: so many begin the name of what was made of it (`owners`)
+NAMED_AFTER_CHARS = 58  # of a sandbox's label: so many begin the name of what was made of it (`ownership`)
 
 
 class Belongings(NamedTuple):
@@ -32,14 +32,14 @@ class Belongings(NamedTuple):
 
     def rows(self) -> list[models.Model]:
         """The place, and whatever hangs on it or on its sandboxes, of every table; lines of the audits last."""
-        found = NestedObjects(DEFAULT_DB_ALIAS)
-        found.collect([self.enrolment])
+        nested = NestedObjects(DEFAULT_DB_ALIAS)
+        nested.collect([self.enrolment])
         if self.sandboxes:
-            found.collect(self.sandboxes)
+            nested.collect(self.sandboxes)
         below = [
             row
-            for kind in sorted(found.data, key=lambda kind: kind.__name__)
-            for row in sorted(found.data[kind], key=lambda row: row.pk or 0)
+            for kind in sorted(nested.data, key=lambda kind: kind.__name__)
+            for row in sorted(nested.data[kind], key=lambda row: row.pk or 0)
         ]
         return [*below, *self.audit(), *self.administered()]
 
@@ -47,7 +47,7 @@ class Belongings(NamedTuple):
         return AuditRecord.objects.filter(slug__in=self.slugs).order_by("pk")
 
     def administered(self) -> models.QuerySet[LogEntry]:
-        """What the host did to them in the admin."""
+        """Return the records of the host's changes to these sandboxes in the admin."""
         return LogEntry.objects.filter(object_repr__in=self.slugs).order_by("pk")
 
 
@@ -62,12 +62,12 @@ def of(enrolment: Enrolment) -> Belongings:
 
 
 def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSession, dict[str, Any]]]:
-    """Browsers that have a place of one of these, as far as their sessions are kept here: row and content."""
+    """Return sessions stored here that have one of these places: row and content."""
     places = list(enrolments)
     if not places:
         return []
-    digests = {place.digest for place in places}
-    since = min(place.joined_at for place in places)  # a session that has a place was kept after that
+    digests = {enrolment.digest for enrolment in places}
+    since = min(enrolment.joined_at for enrolment in places)  # a session that has a place was kept after that
     kept = SESSIONS.SessionStore.get_model_class().objects.filter(expire_date__gte=since)
     read = ((row, row.get_decoded()) for row in kept.iterator())
     return [
@@ -78,15 +78,15 @@ def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSessi
 
 
 def _own(enrolment: Enrolment) -> models.QuerySet[Sandbox]:
-    """Of the submissions, and what is left of one that two tabs began at once."""
+    """Return the sandboxes of the submissions, and the spare one left when two tabs began a lab at once."""
     begun = models.Q(submission__enrolment=enrolment)
     left = models.Q(grants__holder=enrolment.digest, grants__role="student", submission__isnull=True)
     return Sandbox.objects.filter(begun | left).distinct().order_by("pk")
 
 
-def _with_branches(found: list[Sandbox]) -> list[Sandbox]:
+def _with_branches(sandboxes: list[Sandbox]) -> list[Sandbox]:
     """A branch has its parent's journal up to where it begins: the answers are in it, also in another's."""
-    known = {sandbox.slug: sandbox for sandbox in found}
+    known = {sandbox.slug: sandbox for sandbox in sandboxes}
     newest = list(known)
     while newest:
         below = Sandbox.objects.filter(branch_of__in=newest, of_host=False).exclude(slug__in=list(known)).order_by("pk")

@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
     late_ms: float
 
     def row(self) -> dict[str, Any]:
-        return {**self._asdict(), "refused": [one._asdict() for one in self.refused]}
+        return {**self._asdict(), "refused": [refusal._asdict() for refusal in self.refused]}
 
 
 def kind_of(text: str) -> Kind:
@@ -61,7 +61,7 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
     students = students_of(course)
     if not numbers:
         return students
-    by_number = {one.number: one for one in students}
+    by_number = {student.number: student for student in students}
     if unknown := [number for number in numbers if number not in by_number]:
         raise ActionRefused(
             422,
@@ -74,7 +74,7 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
 
 
 def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Student], in_s: float = 0) -> Outcome:
-    """Waits for it.  Raises ActionRefused: 422 another moment, 429 too often."""
+    """Carry out the broadcast and wait for it.  Raises ActionRefused: 422 another moment, 429 too often."""
     if not SOONEST_S <= in_s <= LATEST_S:
         raise ActionRefused(
             422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s", most=LATEST_S
@@ -83,7 +83,7 @@ def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Stude
     by = Actor("instructor", visitor.user.get_username())
     what = Intervention(kind, round((time.time() + max(in_s, LEAD_S)) * 1000))
     port = engine.port()
-    asked = [(one, port.intervene(one.slug, what, by)) for one in students if one.slug is not None]
+    asked = [(student, port.intervene(student.slug, what, by)) for student in students if student.slug is not None]
     done: list[Done] = []
     refused: list[Refused] = []
     asleep = 0
@@ -91,24 +91,24 @@ def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Stude
     for student, future in asked:
         try:
             done.append(engine.answer(future, timeout_s=max(0.1, until_s - time.monotonic())))
-        except ActionRefused as why:
-            if why.status == 503:
+        except ActionRefused as error:
+            if error.status == 503:
                 asleep += 1
             else:
-                refused.append(_refused(student, why))
-        except SandboxError as why:
-            refused.append(_refused(student, why))
-    late = sorted(one.late_ms for one in done)
+                refused.append(_refused(student, error))
+        except SandboxError as error:
+            refused.append(_refused(student, error))
+    late = sorted(result.late_ms for result in done)
     return Outcome(
         kind,
         what.at_wall_ms,
         len(done),
         asleep,
         refused,
-        max((abs(one.at_ms - one.planned_ms) for one in done), default=0),
+        max((abs(result.at_ms - result.planned_ms) for result in done), default=0),
         late[math.ceil(len(late) * 0.99) - 1] if late else 0.0,
     )
 
 
-def _refused(student: Student, why: Exception) -> Refused:
-    return Refused(student.pseudonym, refusals.describe(why)[1]["error"])
+def _refused(student: Student, error: Exception) -> Refused:
+    return Refused(student.pseudonym, refusals.describe(error)[1]["error"])

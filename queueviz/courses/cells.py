@@ -4,5 +4,5 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def cell(text: str) -> str:
-    """As text: a spreadsheet would take some beginnings for a formula, also behind blanks."""
+    """Return the text quoted so that no spreadsheet reads it as a formula, also behind blanks."""
     return f"'{text}" if text.lstrip()[:1] in FORMULA or text[:1] in ("\t", "\r", "\n") else text

@@ -1,4 +1,4 @@
-"""What all in a course may know at each moment: the poll that is open, and how far each lab is."""
+"""The class channel, which all members of a course may read: the open poll, and how far each lab is open."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from queueviz.courses.models import Course
 
 
 def content(slug: str) -> dict[str, Any] | None:
-    """The content of `class/<course>`; None: there is no such course.
+    """Return the content of `class/<course>`.  None: there is no such course.
 
-    `poll` is the newest one, without a word of what was answered: `voted` counts students, and `of` all of them.
+    `poll` is the newest one, without answers: `voted` counts students, and `of` is all of them.
     """
     course = Course.objects.filter(slug=slug).first()
     if course is None:

@@ -13,17 +13,17 @@ GRADING = "grading"
 
 
 def sources_of_course(course: Course) -> Sources:
-    """Stores and journals of the sandboxes of its submissions, those that have files here."""
+    """Return stores and journals of the sandboxes of its submissions, as far as their files are on this server."""
     stores: dict[str, str] = {}
     journals: dict[str, str] = {}
     for work in regrading.submissions_of(course):
-        found = None if work.sandbox is None else sources_of(work.sandbox.slug)
-        if found is not None:
-            stores |= found.stores
-            journals |= found.journals
+        sources = None if work.sandbox is None else sources_of(work.sandbox.slug)
+        if sources is not None:
+            stores |= sources.stores
+            journals |= sources.journals
     return Sources(stores, journals)
 
 
 def regraded(course: Course, began_at: datetime, reruns: Mapping[str, str]) -> Regrade:
-    """From the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
+    """Return a regrade from the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
     return regrading.regrade(course, Result(GRADING, course.slug), began_at, reruns=reruns)

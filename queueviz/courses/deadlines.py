@@ -1,7 +1,7 @@
-"""Until when a student's work is taken: the course's date, and for who has more time a later one.
+"""Deadlines of student work: the course's date, or a later one for a student with more time.
 
 The factor multiplies the time from the student's joining to the date, so that it counts in an hour's class as in a
-week's work.  What was received in time keeps its receipt, however late it is asked for.
+week's work.  An answer received in time keeps its receipt, however late the client repeats its request.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def due_of(enrolment: Enrolment) -> datetime | None:
-    """None where the course has no date.  Who joined after it has no more time than others."""
+    """Return the student's deadline.  None: the course has no date.  A student who joined later gets no extra time."""
     due_at = enrolment.course.due_at
     if due_at is None or due_at <= enrolment.joined_at:
         return due_at
@@ -41,15 +41,15 @@ def demand(enrolment: Enrolment) -> None:
 
 
 def check(sandbox: Sandbox, action: Action) -> None:
-    """Of an action of the student whose sandbox it is; to look and to let time pass is never too late.
+    """Check the deadline for an action of the sandbox's student; time actions are never too late.
 
     Raises ActionRefused (409), but not for an answer that is only sent again.
     """
     if action.verb == "time":
         return
-    found = Submission.objects.filter(sandbox=sandbox).select_related("enrolment__course").first()
-    if found is not None and is_over(found.enrolment) and not _has_come(sandbox, action):
-        demand(found.enrolment)
+    submission = Submission.objects.filter(sandbox=sandbox).select_related("enrolment__course").first()
+    if submission is not None and is_over(submission.enrolment) and not _has_come(sandbox, action):
+        demand(submission.enrolment)
 
 
 def _has_come(sandbox: Sandbox, action: Action) -> bool:

@@ -1,4 +1,4 @@
-"""What a difference of a regrade says, in the reader's language."""
+"""Sentences for the differences of a regrade, in the reader's language."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,13 +28,13 @@ NOTHING = _("nothing")
 
 
 def sentence_of(row: Mapping[str, Any]) -> str:
-    """Of a row of `Regrade.differences`."""
+    """Return the sentence of a row of `Regrade.differences`."""
     return str(KINDS[row["kind"]]).format(
         step=row["step"] or "–", live=row["live"] or NOTHING, found=row["found"] or NOTHING
     )
 
 
 def shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """For a list: the student, the lab's number and the sentence."""
+    """Return the row for a list: the student, the lab's number and the sentence."""
     lab = LABS.get(row["lab"])
     return {**row, "number": lab.number if lab is not None else row["lab"], "sentence": sentence_of(row)}

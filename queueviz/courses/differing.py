@@ -1,4 +1,4 @@
-"""Who differs from the majority of a class, in what, and from which event on."""
+"""Students whose sandbox differs from the majority of a class: in which state, and since which event."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,16 +20,16 @@ class Difference(TypedDict):
 
 
 def differences(tiles: Mapping[str, TileRow]) -> dict[str, Difference]:
-    """By sandbox, of those in the same lab; the earliest event of each."""
+    """Return the earliest difference of each sandbox from those in the same lab, by sandbox."""
     by_lab: dict[str, dict[str, TileRow]] = {}
     for slug, tile in tiles.items():
         if tile["lab"] is not None:
             by_lab.setdefault(tile["lab"], {})[slug] = tile
-    return {slug: found for same in by_lab.values() for slug, found in _of_one_lab(same).items()}
+    return {slug: difference for same in by_lab.values() for slug, difference in _of_one_lab(same).items()}
 
 
 def _of_one_lab(tiles: Mapping[str, TileRow]) -> dict[str, Difference]:
-    found: dict[str, Difference] = {}
+    by_slug: dict[str, Difference] = {}
     for name in sorted({name for tile in tiles.values() for name in tile["lives"]}):
         states = Counter(tile["lives"][name][0] for tile in tiles.values() if name in tile["lives"])
         (usual, others), count = states.most_common(1)[0], states.total()
@@ -37,6 +37,6 @@ def _of_one_lab(tiles: Mapping[str, TileRow]) -> dict[str, Difference]:
             continue
         for slug, tile in tiles.items():
             state, seq = tile["lives"].get(name, (usual, "0"))
-            if state != usual and (slug not in found or int(seq) < int(found[slug]["seq"])):
-                found[slug] = {"seq": seq, "name": name, "state": state, "usual": usual, "others": others}
-    return found
+            if state != usual and (slug not in by_slug or int(seq) < int(by_slug[slug]["seq"])):
+                by_slug[slug] = {"seq": seq, "name": name, "state": state, "usual": usual, "others": others}
+    return by_slug

@@ -43,16 +43,16 @@ made, and secrets, of which only digests are stored.
 
 
 def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
-    """Names in the export, with their content or the file that has it.  `scores`: null where they are withheld."""
-    found = belongings.of(enrolment)
+    """Yield names in the export, with their content or its file.  `scores`: null if they are withheld."""
+    owned = belongings.of(enrolment)
     yield (
         "README.txt",
         ABOUT.format(
             pseudonym=enrolment.pseudonym, title=enrolment.course.title, withheld="" if scores else WITHHELD
         ).encode(),
     )
-    yield "student.json", _plain(_rows_of(found, scores=scores))
-    for sandbox in found.sandboxes:
+    yield "student.json", _plain(_rows_of(owned, scores=scores))
+    for sandbox in owned.sandboxes:
         journal = _journal_of(sandbox)
         for path in segments(journal):
             yield f"sandboxes/{sandbox.slug}/journal/{path.name}", path if scores else _without_scores(path)
@@ -60,7 +60,7 @@ def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes
 
 
 def write(enrolment: Enrolment, directory: Path) -> int:
-    """Into a directory, which is made; returns how many files.  Raises OSError."""
+    """Write the files into a new directory; return their number.  Raises OSError."""
     count = 0
     for name, content in files_of(enrolment, scores=True):
         path = directory / name
@@ -71,7 +71,7 @@ def write(enrolment: Enrolment, directory: Path) -> int:
 
 
 def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
-    """As one ZIP file.  Raises ActionRefused (409) where it is too large for a download."""
+    """Return all files as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
     into, left = io.BytesIO(), MOST_BYTES
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
         for name, content in files_of(enrolment, scores=scores):
@@ -88,14 +88,14 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
     return into.getvalue()
 
 
-def _rows_of(found: belongings.Belongings, *, scores: bool) -> dict[str, Any]:
-    course = found.enrolment.course
+def _rows_of(owned: belongings.Belongings, *, scores: bool) -> dict[str, Any]:
+    course = owned.enrolment.course
     tables: dict[str, list[dict[str, Any]]] = {}
-    for row in found.rows():
+    for row in owned.rows():
         [plain] = serializers.serialize("python", [row])
         hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
         tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"], **hidden})
-    seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([found.enrolment])]
+    seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([owned.enrolment])]
     return {
         "course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
         "tables": tables,
@@ -116,24 +116,24 @@ def _without_scores(path: Path) -> bytes:
 
 
 def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[str, str]:
-    """A journal that cannot be graded is exported all the same, and it is said why."""
+    """Return the attempts in a journal.  One that cannot be graded is exported with the reason."""
     try:
-        attempts = [_attempt(one.attempt) for one in grade(map(from_row, rows_since(journal, 0)))]
-    except Exception as why:  # whatever a forged journal says
-        return {"error": f"{type(why).__name__}: {why}"}
+        attempts = [_attempt(graded.attempt) for graded in grade(map(from_row, rows_since(journal, 0)))]
+    except Exception as error:  # whatever a forged journal says
+        return {"error": f"{type(error).__name__}: {error}"}
     return attempts if scores else [{**attempt, "score": None} for attempt in attempts]
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
     met = [
         {
-            "step": one.step,
-            "seq": one.seq,
-            "predicted": None if one.given is None else shown(one.given),
-            "truth": None if one.truth is None else shown(one.truth),
-            "accurate": one.accurate,
+            "step": step.step,
+            "seq": step.seq,
+            "predicted": None if step.given is None else shown(step.given),
+            "truth": None if step.truth is None else shown(step.truth),
+            "accurate": step.accurate,
         }
-        for one in attempt.met
+        for step in attempt.met
     ]
     mistakes = [{"step": step, "seq": seq, "said": verdict.sentence()} for step, seq, verdict in attempt.mistakes]
     return {
@@ -145,7 +145,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "met": met,
         "mistakes": mistakes,
         "hints": attempt.hints,
-        "receipts": [one._asdict() for one in attempt.receipts.kept],
+        "receipts": [receipt._asdict() for receipt in attempt.receipts.kept],
     }
 
 

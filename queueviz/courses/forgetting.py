@@ -19,25 +19,25 @@ from queueviz.sandboxes import ownership
 
 
 def forget(visitor: Visitor, enrolment: Enrolment) -> int:
-    """The student, for good; returns how many sandboxes went.  Raises as `owners.delete`."""
-    course, found = enrolment.course, belongings.of(enrolment)
-    for sandbox in found.sandboxes:
+    """The student, for good; returns how many sandboxes went.  Raises as `ownership.delete`."""
+    course, owned = enrolment.course, belongings.of(enrolment)
+    for sandbox in owned.sandboxes:
         _delete(visitor, sandbox)
     with transaction.atomic():
         _forget_seats([enrolment])
-        found.audit().delete()
-        found.administered().delete()
-        _rename(found.named_after)
+        owned.audit().delete()
+        owned.administered().delete()
+        _rename(owned.named_after)
         course.regrades.all().delete()  # they name all students, and can be found out again
         enrolment.delete()
-        ownership.record(visitor, "forget-student", course.slug, sandboxes=len(found.sandboxes))
-    _forget_results(course, found.slugs)
+        ownership.record(visitor, "forget-student", course.slug, sandboxes=len(owned.sandboxes))
+    _forget_results(course, owned.slugs)
     transaction.on_commit(scrub)
-    return len(found.sandboxes)
+    return len(owned.sandboxes)
 
 
 def forget_course(visitor: Visitor, course: Course) -> None:
-    """With all its students.  Raises as `owners.delete`."""
+    """Delete the course with all its students.  Raises as `ownership.delete`."""
     for enrolment in course.enrolments.select_related("course"):
         forget(visitor, enrolment)
     for sandbox in course.sandboxes.all():  # the teacher's
@@ -51,7 +51,7 @@ def forget_course(visitor: Visitor, course: Course) -> None:
 
 
 def scrub() -> None:
-    """What was deleted is not to be read in SQLite's files either.
+    """Remove deleted rows from SQLite's files too.
 
     Its pages were overwritten (`secure_delete` in the settings); the log beside them still has older ones.
     """
@@ -61,15 +61,15 @@ def scrub() -> None:
 
 
 def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
-    """With its recordings, which the server deletes by itself, and a command does not."""
+    """Delete a sandbox with its recordings: the server deletes those by itself, a command does not."""
     ownership.delete(visitor, sandbox)
     recordings.of_server().forget(sandbox.slug)
 
 
 def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
-    """Browsers lose the secrets of these places, and keep whatever else they have."""
+    """Remove the secrets of these places from browsers' sessions, and nothing else."""
     places = list(enrolments)
-    gone = {place.digest for place in places}
+    gone = {enrolment.digest for enrolment in places}
     for row, content in belongings.sessions_of(places):
         content[SEATS] = {slug: secret for slug, secret in content[SEATS].items() if digest(secret) not in gone}
         row.session_data = SESSIONS.SessionStore().encode(content)
@@ -77,9 +77,9 @@ def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
 
 
 def _forget_results(course: Course, slugs: list[str]) -> None:
-    """What was found out of the whole course has this student's part in it, and can be found out again.
+    """Delete the results of the whole course: they contain this student's part, and can be computed again.
 
-    Of each sandbox recordings and results went with its row; those that were shared go here.
+    Recordings and results of each sandbox went with its row; shared ones are deleted here.
     """
     share_links.sweep()
     pipeline = places.home() / places.FOLDER

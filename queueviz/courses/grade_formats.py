@@ -148,12 +148,12 @@ def exercism_zip(students: Iterable[StudentResult]) -> bytes:
 
 
 def folder_of(student: StudentResult) -> str:
-    """Its own whatever the pseudonym is, and below the directory into which it is unpacked."""
+    """Return a folder name unique for any pseudonym, and inside the directory of unpacking."""
     return f"{student.number}-{_NOT_IN_NAMES.sub('_', student.pseudonym)}"
 
 
 def at(at_ms: int) -> str:
-    """ISO 8601 to the second, in UTC; of a time that no calendar has (in a forged journal) its milliseconds."""
+    """Return ISO 8601 to the second, in UTC; a time outside the calendar (in a forged journal) in milliseconds."""
     if not FIRST_MS <= at_ms <= LAST_MS:
         return f"{at_ms} ms"
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""What each submission is worth, and what a regrade of a course found."""
+"""The grade of each submission, and the results of a course's regrades."""
 
 from django.db import models
 
@@ -6,10 +6,10 @@ from queueviz.courses.models import Course, Submission
 
 
 class Grade(models.Model):
-    """Of the attempt that counts: as it was seen live, or as a published regrade found it.
+    """The grade of the attempt that counts: as noted live, or as a published regrade computed it.
 
-    `steps`: those that are met, each with `step`, `at_ms`, `given`, `truth`, `accurate`, `hints`; `receipts`: by number
-    of the attempt what the server gave for each answer, `step`, `part`, `seq`, `digest`.
+    `steps`: the steps met, each with `step`, `at_ms`, `given`, `truth`, `accurate`, `hints`.  `receipts`: the
+    server's receipts for each answer, by number of the attempt, with `step`, `part`, `seq`, `digest`.
     """
 
     submission = models.OneToOneField(Submission, on_delete=models.CASCADE, related_name="grade")
@@ -28,7 +28,7 @@ class Grade(models.Model):
 class Regrade(models.Model):
     """One regrade of a course; the newest counts.
 
-    `found`: by number of the submission what is published for it, `attempt`, `exam`, `score`, `finished`, `steps`;
+    `found`: the results to publish by number of the submission, `attempt`, `exam`, `score`, `finished`, `steps`;
     `differences`: rows of `regrading.Difference`.
     """
 

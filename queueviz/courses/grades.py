@@ -1,7 +1,6 @@
-"""What the students of a course are worth: one result a student, lab and step (`releases`: when students see theirs).
+"""Grades of a course's students: one result a student, lab and step (`releases`: when students see theirs).
 
-A grade is noted while a student works, from what the engine says of the lab; a published regrade (`regrading`) takes
-its place.
+A grade is noted while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
 """
 
 from collections.abc import Mapping
@@ -42,7 +41,10 @@ class StepResult(NamedTuple):
 
 
 class LabResult(NamedTuple):
-    """`slug`: of the sandbox; None: it was not begun, or is gone.  `regraded_at`: None: as it was graded live."""
+    """The result of a lab.  `slug`: of the sandbox; None: it was not begun, or is gone.
+
+    `regraded_at`: None: as it was graded live.
+    """
 
     lab: Lab
     begun: bool
@@ -73,32 +75,32 @@ class StudentResult(NamedTuple):
 
     @property
     def score(self) -> int:
-        """Sum over the labs."""
+        """The sum over the labs."""
         return sum(result.score for result in self.labs)
 
 
 def results_of(course: Course, enrolment: Enrolment | None = None) -> list[StudentResult]:
-    """Of all who have a place, in the order in which they joined; or of one."""
+    """Return the results of all students with a place, in the order in which they joined; or of one student."""
     places = course.enrolments.filter(removed_at__isnull=True).order_by("pk")
     if enrolment is not None:
         places = places.filter(pk=enrolment.pk)
     work: dict[tuple[int, str], Submission] = {
-        (one.enrolment_id, one.lab): one
-        for one in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")
+        (submission.enrolment_id, submission.lab): submission
+        for submission in Submission.objects.filter(enrolment__in=places).select_related("sandbox", "grade")
     }
     return [
         StudentResult(
-            place.pk,
-            place.pseudonym,
-            place.name,
-            tuple(_result(LABS[slug], work.get((place.pk, slug))) for slug in course.labs if slug in LABS),
+            enrolment.pk,
+            enrolment.pseudonym,
+            enrolment.name,
+            tuple(_result(LABS[slug], work.get((enrolment.pk, slug))) for slug in course.labs if slug in LABS),
         )
-        for place in places
+        for enrolment in places
     ]
 
 
 def note(submission: Submission, row: LabRow) -> None:
-    """What the engine says of the attempt in progress: the best attempt counts, and each answer's receipt is kept."""
+    """Update the grade from the engine's row: the best attempt counts, and each answer's receipt is kept."""
     grade = Grade.objects.filter(submission=submission).first()
     if grade is not None and not _noted(grade, row):
         return
@@ -112,10 +114,10 @@ def note(submission: Submission, row: LabRow) -> None:
 
 
 def steps_of(row: LabRow) -> list[Step]:
-    found: list[Step] = []
+    steps: list[Step] = []
     for number, step in enumerate(row["steps"], start=1):
         if (met := step["met"]) is not None:
-            found.append(
+            steps.append(
                 {
                     "step": number,
                     "at_ms": met["at_ms"],
@@ -125,11 +127,11 @@ def steps_of(row: LabRow) -> list[Step]:
                     "hints": step["hints"],
                 }
             )
-    return found
+    return steps
 
 
 def _noted(grade: Grade, row: LabRow) -> bool:
-    """Whether anything was new."""
+    """Copy the row into the grade and return whether anything changed."""
     before = (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
     if row["score"] > grade.score or (row["attempt"] == grade.attempt and row["score"] == grade.score):
         grade.attempt, grade.exam, grade.score, grade.steps = row["attempt"], row["exam"], row["score"], steps_of(row)
@@ -138,14 +140,14 @@ def _noted(grade: Grade, row: LabRow) -> bool:
 
 
 def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
-    """What was given is never taken back: a journal that is changed later has other digests."""
+    """Return the receipts with the new ones added.  None is removed: a journal changed later has other digests."""
     name = str(row["attempt"])
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))
     added = [
-        {"step": one["step"], "part": one["part"], "seq": int(one["seq"]), "digest": one["digest"]}
-        for one in row["receipts"]
-        if not known or int(one["seq"]) > known[-1]["seq"]
+        {"step": receipt["step"], "part": receipt["part"], "seq": int(receipt["seq"]), "digest": receipt["digest"]}
+        for receipt in row["receipts"]
+        if not known or int(receipt["seq"]) > known[-1]["seq"]
     ][:left]
     return {**kept, name: [*known, *added]} if added else dict(kept)
 

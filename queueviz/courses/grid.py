@@ -1,4 +1,4 @@
-"""The grid of a course: one row a student, of what the database knows and what the sandbox's tile shows."""
+"""The grid of a course: one row a student, from the database and the sandbox's tile."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,9 +17,9 @@ STUCK_AFTER = 3  # the same mistakes in a row
 
 
 class Student(NamedTuple):
-    """As the database has it.  `slug`: of the sandbox of the newest submission; None: none is begun.
+    """A student's row in the database.  `slug`: the sandbox of the newest submission; None: none is begun.
 
-    `asks_since`: a hand is up; `seen_at`: the student's page was there.
+    `asks_since`: when the hand was raised; `seen_at`: when the student's page was last open.
     """
 
     number: int
@@ -32,9 +32,9 @@ class Student(NamedTuple):
 
 
 class GridRow(TypedDict):
-    """`state`: working, idle, stuck, asking, done, cut, waiting (nothing is begun).
+    """A tile of the grid.  `state`: working, idle, stuck, asking, done, cut, waiting (nothing is begun).
 
-    `since_ms`: by the server's clock; None where nothing says since when.  `shown`: whether `strips` are of now.
+    `since_ms`: by the server's clock; None if unknown.  `shown`: whether `strips` are of now.
     """
 
     name: str
@@ -56,24 +56,26 @@ class GridRow(TypedDict):
 
 
 def students_of(course: Course) -> list[Student]:
-    """In the order in which they joined."""
+    """Return the students in the order in which they joined."""
     newest: dict[int, Submission] = {}
     done: dict[int, int] = {}
-    for one in Submission.objects.filter(enrolment__course=course).select_related("sandbox").order_by("begun_at", "pk"):
-        newest[one.enrolment_id] = one
-        done[one.enrolment_id] = done.get(one.enrolment_id, 0) + (one.finished_at is not None)
-    found = []
+    for submission in (
+        Submission.objects.filter(enrolment__course=course).select_related("sandbox").order_by("begun_at", "pk")
+    ):
+        newest[submission.enrolment_id] = submission
+        done[submission.enrolment_id] = done.get(submission.enrolment_id, 0) + (submission.finished_at is not None)
+    students = []
     for row in course.enrolments.filter(removed_at__isnull=True).order_by("pk"):
         work = newest.get(row.pk)
         slug = work.sandbox.slug if work is not None and work.sandbox is not None else None
-        found.append(
+        students.append(
             Student(row.pk, row.pseudonym, slug, done.get(row.pk, 0), row.asks_since, row.question, row.seen_at)
         )
-    return found
+    return students
 
 
 class Grid:
-    """What was last seen of each student's sandbox, so that a tile keeps its picture while it cannot be read."""
+    """The last tile of each student's sandbox, kept so that the grid has a picture while a sandbox cannot be read."""
 
     def __init__(self, labs: int) -> None:
         self._labs = labs
@@ -90,8 +92,8 @@ class Grid:
             self._note(slug, tile, now)
         differ = differences({slug: self._tiles[slug] for slug in tiles})
         return {
-            str(one.number): self._row(one, now, differ.get(one.slug or ""), shown=one.slug in tiles)
-            for one in students
+            str(student.number): self._row(student, now, differ.get(student.slug or ""), shown=student.slug in tiles)
+            for student in students
         }
 
     def _note(self, slug: str, tile: TileRow, now: datetime) -> None:
@@ -126,7 +128,7 @@ class Grid:
         }
 
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
-        """The first that holds: who asks is heard, who is cut off is not called idle."""
+        """Return the first state that holds: a question comes before all others, a cut connection before idle."""
         slug = student.slug
         if student.asks_since is not None:
             return "asking", student.asks_since
@@ -147,10 +149,10 @@ class Grid:
 
 
 def counts(rows: Mapping[str, GridRow]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    by_state: dict[str, int] = {}
     for row in rows.values():
-        found[row["state"]] = found.get(row["state"], 0) + 1
-    return found
+        by_state[row["state"]] = by_state.get(row["state"], 0) + 1
+    return by_state
 
 
 def _ms(at: datetime | None) -> int | None:
@@ -158,5 +160,5 @@ def _ms(at: datetime | None) -> int | None:
 
 
 def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, Any]:
-    """The content of `grid/<course>`: a map of rows, so that a delta holds what changed."""
+    """Return the content of `grid/<course>`: a map of rows, so that a delta has only changes."""
     return {"course": {"title": course.title, "students": len(rows), **counts(rows)}, "tiles": dict(rows)}

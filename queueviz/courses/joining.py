@@ -54,20 +54,20 @@ JOINS = Rate(2, 120, what="places taken")
 
 
 def new_code() -> str:
-    """Six letters that can be read from a wall; 148 million of them."""
+    """Return six letters that can be read from a projection; there are 148 million codes."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
 
 def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
-    """The visitor's place in the course of this code; who has one already keeps it.
+    """Return the visitor's place in the course of this code; a visitor with a place keeps it.
 
-    Raises ActionRefused: 404 no course has this code, 409 it is closed or full, 422 the pseudonym is taken or cannot be
-    shown, 429 too fast.
+    Raises ActionRefused: 404 no course has this code, 409 it is closed or full, 422 the pseudonym is taken or cannot
+    be shown, 429 too fast.
     """
     course = _of_code(visitor, code)
-    found = place_in(visitor, course)
-    if found is not None:
-        return found
+    current = place_in(visitor, course)
+    if current is not None:
+        return current
     JOINS.demand(visitor.address)
     secret = secrets.token_urlsafe(SEAT_BYTES)
     enrolment = new_place(course, secret, _clean(pseudonym))
@@ -75,8 +75,8 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
     return enrolment
 
 
-def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
-    """The place of who has this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
+def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
+    """Return a new place for this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))
         if course.enrolments.filter(removed_at__isnull=True).count() >= course.most_students:
@@ -86,39 +86,45 @@ def new_place(course: Course, secret: str, wanted: str = "") -> Enrolment:
                 "Ask the teacher for another one.",
                 most=course.most_students,
             )
-        if wanted in taken:
+        if requested in taken:
             raise ActionRefused(
-                422, "{pseudonym} is taken in this course.", "Choose another one.", field="pseudonym", pseudonym=wanted
+                422,
+                "{pseudonym} is taken in this course.",
+                "Choose another one.",
+                field="pseudonym",
+                pseudonym=requested,
             )
-        return course.enrolments.create(pseudonym=wanted or _free(taken), digest=digest(secret))
+        return course.enrolments.create(pseudonym=requested or _free(taken), digest=digest(secret))
 
 
 def secret_of(visitor: Visitor, course: Course) -> str | None:
-    """What the student's own link has in it."""
-    found: str | None = visitor.session.get(SEATS, {}).get(course.slug)
-    return found
+    """Return the secret in the student's own link."""
+    secret: str | None = visitor.session.get(SEATS, {}).get(course.slug)
+    return secret
 
 
 def leave(visitor: Visitor, course: Course) -> None:
-    """This browser's place is gone."""
+    """Remove the browser's place from its session."""
     held = visitor.session.get(SEATS, {})
     visitor.session[SEATS] = {slug: secret for slug, secret in held.items() if slug != course.slug}
 
 
 def take(visitor: Visitor, secret: str) -> Enrolment:
     """Go on at this browser.  Raises ActionRefused (404) where the link is no student's, or is one no more."""
-    found = Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()
-    if found is None:
+    enrolment = (
+        Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()
+    )
+    if enrolment is None:
         GUESSES.demand(visitor.address)
         raise ActionRefused(404, "This link leads to no place in a course.", "Ask the teacher for a new one.")
-    keep(visitor, found.course, secret)
-    return found
+    keep(visitor, enrolment.course, secret)
+    return enrolment
 
 
 def _of_code(visitor: Visitor, code: str) -> Course:
-    """Of its letters in any case, and with blanks or strokes between them.
+    """Return the course with this code; case, blanks and hyphens are ignored.
 
-    Errors of others in the room keep no one out who has the code; a flood does not learn which codes are right.
+    Wrong codes from other students at the same address do not block a right one.  A flood of guesses is refused.
     """
     LOOKS.demand(visitor.address)
     letters = re.sub(r"[\s-]", "", code).upper()
@@ -160,6 +166,6 @@ def _free(taken: set[str]) -> str:
 
 
 def keep(visitor: Visitor, course: Course, secret: str) -> None:
-    """With the browser; the oldest place gives way where it has too many."""
+    """Keep the secret in the browser's session; the oldest place is dropped if there are too many."""
     seats = {slug: held for slug, held in visitor.session.get(SEATS, {}).items() if slug != course.slug}
     visitor.session[SEATS] = dict([*seats.items(), (course.slug, secret)][-MOST_SEATS:])

@@ -11,7 +11,7 @@ TIME_FACTORS = (1.0, 1.5, 2.0)
 
 
 class Course(models.Model):
-    """`code`: what students type to join; none: it is closed to all who have no place yet."""
+    """A course.  `code`: the code students type to join; none: it is closed to visitors without a place."""
 
     class Feedback(models.TextChoices):
         AT_ONCE = "at_once", _("at once")
@@ -59,7 +59,7 @@ class Enrolment(models.Model):
 
 
 class Submission(models.Model):
-    """A student's work on one lab of a course: its sandbox, and how far it was when it was last seen.
+    """A student's work on one lab of a course: its sandbox, and its last known progress.
 
     The journal of the sandbox is what counts; these fields are for lists, also while it sleeps.
     """

@@ -1,4 +1,4 @@
-"""How far a course's students may go in a lab: to the step that the teacher has opened."""
+"""The pace of a course in its labs: students may go up to the step that the teacher has opened."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from sandbox.labs.lab import Lab
 
 
 class PaceRow(NamedTuple):
-    """How far a lab is open.  `until`: None where nothing holds a student back; `next`: the step that opens next."""
+    """The open part of a lab.  `until`: None where no limit is set; `next`: the step that opens next."""
 
     lab: Lab
     title: str
@@ -48,11 +48,11 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
 
 
 def rows(course: Course) -> list[PaceRow]:
-    """In the order of the course."""
-    found = []
+    """Return the labs in the order of the course."""
+    step_rows = []
     for lab in (LABS[slug] for slug in course.labs if slug in LABS):
         until, steps = course.open_until.get(lab.slug), len(lab.steps)
-        found.append(
+        step_rows.append(
             PaceRow(
                 lab,
                 gettext(lab.title),
@@ -61,18 +61,18 @@ def rows(course: Course) -> list[PaceRow]:
                 until + 1 if until is not None and until < steps else None,
             )
         )
-    return found
+    return step_rows
 
 
 def is_closed(course: Course, lab: str, step: int) -> bool:
-    """To students, so far."""
+    """Return whether the step is still closed to students."""
     until = course.open_until.get(lab)
     return until is not None and step > until
 
 
-def demand(place: Sandbox | Cluster, role: Role, action: Action) -> None:
+def demand(target: Sandbox | Cluster, role: Role, action: Action) -> None:
     """Raises ActionRefused (409) where a student answers a step that is not open yet, or asks for its hint."""
-    if role != "student" or not isinstance(place, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
+    if role != "student" or not isinstance(target, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
         return
-    if place.course is not None and is_closed(place.course, action.lab, action.step):
+    if target.course is not None and is_closed(target.course, action.lab, action.step):
         raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until it is open.", step=action.step)

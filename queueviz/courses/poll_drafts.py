@@ -23,7 +23,7 @@ EMPTY = Draft("", [("", "")] * MOST_ANSWERS)
 
 
 def offered(course: Course) -> list[tuple[str, str]]:
-    """Of the course's labs, those steps that ask for a prediction: what `draft` is asked for, and its title."""
+    """Return the steps of the course's labs that need a prediction: the name for `draft`, and the title."""
     return [
         (f"{slug}/{number}", f"{LABS[slug].number} · {gettext(LABS[slug].title)} · {number}")
         for slug in course.labs
@@ -34,7 +34,7 @@ def offered(course: Course) -> list[tuple[str, str]]:
 
 
 def draft(course: Course, name: str) -> Draft:
-    """Of this lab and step; names and numbers in it are drawn for the course.  Empty where there is none."""
+    """Return the draft of this lab and step, with names and numbers drawn for the course.  Empty for other names."""
     if name not in {known for known, _ in offered(course)}:
         return EMPTY
     slug, _, number = name.partition("/")

@@ -1,6 +1,6 @@
-"""What happens to a poll: asked, taken from state to state, voted on, and counted once it is revealed.
+"""The life of a poll: asked, moved from state to state, voted on, and counted once it is revealed.
 
-Nothing counts by answer before the reveal: until then only how many have voted can be known.
+There are no counts by answer before the reveal: until then only the number of votes is public.
 """
 
 import unicodedata
@@ -28,7 +28,7 @@ ORDER = list(Poll.State)
 
 
 class Counted(NamedTuple):
-    """Votes for one answer in both rounds."""
+    """The votes for one answer in both rounds."""
 
     answer: Answer
     first: int
@@ -37,7 +37,10 @@ class Counted(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Of a revealed poll.  `of`: students; `changed`: who answered twice, and not the same; `right`: what was shown."""
+    """The result of a revealed poll.
+
+    `of`: students; `changed`: students with two different answers; `right`: the answer the run showed.
+    """
 
     rows: list[Counted]
     of: int
@@ -77,10 +80,10 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
 
 
 def advance(course: Course, number: int, to: str, shown: str = "") -> None:
-    """To the next state, which `to` names: pressed twice it is not done twice.
+    """Move the poll to the next state, which `to` names: a second press does not move it again.
 
-    `shown`, with the reveal: which answer the run showed, or `none`.  Raises ActionRefused: 409 another one is next,
-    422 it is not said what the run showed.
+    `shown`, with the reveal: the answer the run showed, or `none`.  Raises ActionRefused: 409 if another state is
+    next, 422 without the answer the run showed.
     """
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
@@ -106,7 +109,7 @@ def advance(course: Course, number: int, to: str, shown: str = "") -> None:
 
 
 def drop(course: Course, number: int) -> None:
-    """With its votes.  Raises ActionRefused (409) for one that is revealed."""
+    """Delete the poll with its votes.  Raises ActionRefused (409) for a revealed one."""
     with one_at_a_time(f"polls of {course.pk}"):
         poll = find(course, number)
         if poll.is_revealed:
@@ -140,7 +143,7 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
 
 
 def voted(poll: Poll) -> int:
-    """In the round that is open, or was the last one."""
+    """Return the number of votes in the open round, or else in the last one."""
     return poll.votes.filter(round=poll.round, enrolment__removed_at__isnull=True).count()
 
 
@@ -159,13 +162,15 @@ def results(poll: Poll) -> Results:
         raise ActionRefused(
             409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=poll.number
         )
-    given: dict[int, dict[int, int]] = {}  # by student
+    by_student: dict[int, dict[int, int]] = {}
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
     for student, round_, answer in votes.values_list("enrolment_id", "round", "answer"):
-        given.setdefault(student, {})[round_] = answer
-    first, second = (Counter(one[round_] for one in given.values() if round_ in one) for round_ in (1, 2))
+        by_student.setdefault(student, {})[round_] = answer
+    first, second = (
+        Counter(answers[round_] for answers in by_student.values() if round_ in answers) for round_ in (1, 2)
+    )
     rows = [Counted(answer, first[at], second[at], at == poll.shown) for at, answer in enumerate(poll.choices)]
-    changed = sum(1 in one and 2 in one and one[1] != one[2] for one in given.values())
+    changed = sum(1 in answers and 2 in answers and answers[1] != answers[2] for answers in by_student.values())
     return Results(rows, students(poll.course), changed, next((row for row in rows if row.was_shown), None))
 
 
@@ -180,15 +185,15 @@ def _shown(poll: Poll, text: str) -> int | None:
 
 
 def _question(text: str) -> str:
-    found = _line(text, QUESTION_CHARS, "question")
-    if not found:
+    question = _line(text, QUESTION_CHARS, "question")
+    if not question:
         raise ActionRefused(422, "A poll needs a question.", "Write one.", field="question")
-    return found
+    return question
 
 
-def _choices(given: list[tuple[str, str]]) -> list[Answer]:
-    """Those that are not blank."""
-    if len(given) > MOST_ANSWERS:
+def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
+    """Return the answers that are not blank."""
+    if len(pairs) > MOST_ANSWERS:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
@@ -198,10 +203,10 @@ def _choices(given: list[tuple[str, str]]) -> list[Answer]:
             most=MOST_ANSWERS,
         )
     lines = [
-        Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence")) for value, text in given
+        Answer(_line(value, VALUE_CHARS, "value"), _line(text, SENTENCE_CHARS, "sentence")) for value, text in pairs
     ]
-    found = [one for one in lines if one.value or one.sentence]
-    if len(found) < FEWEST_ANSWERS:
+    answers = [line for line in lines if line.value or line.sentence]
+    if len(answers) < FEWEST_ANSWERS:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
@@ -210,28 +215,32 @@ def _choices(given: list[tuple[str, str]]) -> list[Answer]:
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
         )
-    for at, one in enumerate(found):
-        if not one.value:
+    for at, answer in enumerate(answers):
+        if not answer.value:
             raise ActionRefused(
-                422, "“{sentence}” has no value.", "Give it a number or a letter.", field="value", sentence=one.sentence
+                422,
+                "“{sentence}” has no value.",
+                "Give it a number or a letter.",
+                field="value",
+                sentence=answer.sentence,
             )
-        if one.value in [other.value for other in found[:at]]:
+        if answer.value in [other.value for other in answers[:at]]:
             raise ActionRefused(
-                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=one.value
+                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=answer.value
             )
-    return found
+    return answers
 
 
 def _line(text: str, most: int, field: str) -> str:
     """One line that can be shown."""
-    found = " ".join(unicodedata.normalize("NFC", text).split())
-    if len(found) > most or any(unicodedata.category(char)[0] == "C" for char in found):
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    if len(line) > most or any(unicodedata.category(char)[0] == "C" for char in line):
         raise ActionRefused(
             422,
             "“{text}” is too long, or cannot be shown.",
             "Use at most {most} characters.",
             field=field,
-            text=found[:20],
+            text=line[:20],
             most=most,
         )
-    return found
+    return line

@@ -14,7 +14,7 @@ FEWEST_ANSWERS, MOST_ANSWERS = 2, 6
 
 
 class Answer(NamedTuple):
-    """`value` is short and names it; `sentence` says what it means, and may be blank."""
+    """An answer.  `value` is its short name; `sentence` explains it, and may be blank."""
 
     value: str
     sentence: str
@@ -24,7 +24,7 @@ class Poll(models.Model):
     """`answers`: value and sentence of each; `shown`: which of them the run showed, from 0, known with the reveal."""
 
     class State(models.TextChoices):
-        """In their order, which is the only one."""
+        """The states of a poll, in their only order."""
 
         VOTE = "vote", _("Vote")
         HIDDEN = "hidden", _("Closed, hidden")

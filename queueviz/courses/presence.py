@@ -1,4 +1,4 @@
-"""Whether a student's page is there, and whether the student asks for the teacher."""
+"""Presence of students: whether a student's page is open, and whether the student asks for the teacher."""
 
 from datetime import timedelta
 
@@ -20,13 +20,13 @@ def note(visitor: Visitor) -> None:
     if not digests:
         return
     now = timezone.now()
-    found = Enrolment.objects.filter(digest__in=digests, removed_at__isnull=True)
-    found.filter(seen_at__isnull=True).update(seen_at=now)
-    found.filter(seen_at__lt=now - NOTED_EVERY).update(seen_at=now)
+    enrolments = Enrolment.objects.filter(digest__in=digests, removed_at__isnull=True)
+    enrolments.filter(seen_at__isnull=True).update(seen_at=now)
+    enrolments.filter(seen_at__lt=now - NOTED_EVERY).update(seen_at=now)
 
 
 def ask(enrolment: Enrolment, question: str) -> None:
-    """A hand goes up, with a line of text or without; who asks again keeps the time of the first.
+    """Raise the student's hand, with or without a question.  A repeated call keeps the time of the first.
 
     Raises ActionRefused (429).
     """
@@ -42,7 +42,7 @@ def lower(enrolment: Enrolment) -> None:
 
 
 def asks(visitor: Visitor, course: Course) -> bool | None:
-    """Whether the visitor's own hand is up; None: it is no student's."""
+    """Return whether the visitor's own hand is up.  None: the visitor is not a student here."""
     enrolment = place_in(visitor, course)
     return None if enrolment is None else enrolment.asks_since is not None
 

@@ -50,25 +50,25 @@ class Difference(NamedTuple):
 
 
 class Published(NamedTuple):
-    """Submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
+    """The numbers of submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
 
     changed: int
     went_on: int
 
 
 def submissions_of(course: Course) -> list[Submission]:
-    """Of those who have a place."""
+    """Return the submissions of students who have a place."""
     mine = Submission.objects.filter(enrolment__course=course, enrolment__removed_at__isnull=True)
     return list(mine.select_related("enrolment", "sandbox", "grade").order_by("enrolment_id", "pk"))
 
 
 def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mapping[str, str] | None = None) -> Regrade:
-    """Compare what `grading` found with the grades; the older regrades of the course go.
+    """Compare the results of `grading` with the grades; the older regrades of the course are deleted.
 
-    `reruns`: by sandbox, from where a run that was executed again differs.  Raises CorruptRecord.
+    `reruns`: by sandbox, the point from which a run that was executed again differs.  Raises CorruptRecord.
     """
     tables = {name: _by_sandbox(result, name) for name in ("attempts", "steps", "receipts", "differences", "unread")}
-    found: dict[str, Any] = {}
+    worths: dict[str, Any] = {}
     differences: list[Difference] = []
     for work in submissions_of(course):
         slug = "" if work.sandbox is None else work.sandbox.slug
@@ -79,14 +79,14 @@ def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mappi
             *mine[:MOST_OF_ONE],
             *([_of(work, "more", found=str(len(mine) - MOST_OF_ONE))] if len(mine) > MOST_OF_ONE else []),
         ]
-        if best is not None and not any(one.kind in UNTRUSTED for one in mine):
-            found[str(work.pk)] = _worth(best, rows["steps"])
+        if best is not None and not any(difference.kind in UNTRUSTED for difference in mine):
+            worths[str(work.pk)] = _worth(best, rows["steps"])
     made = Regrade.objects.create(
         course=course,
         began_at=began_at,
-        found=found,
+        found=worths,
         attempts=sum(map(len, tables["attempts"].values())),
-        differences=[one._asdict() for one in differences],
+        differences=[difference._asdict() for difference in differences],
     )
     kept = course.regrades.values_list("pk", flat=True)[:KEPT_REGRADES]
     course.regrades.exclude(pk__in=list(kept)).delete()
@@ -98,7 +98,7 @@ def newest(course: Course) -> Regrade | None:
 
 
 def publish(made: Regrade) -> Published:
-    """Its results are the grades from now on, but of submissions on which work went on since it began."""
+    """Make its results the grades, except for submissions with work since it began."""
     changed = went_on = 0
     with transaction.atomic():
         for work in submissions_of(made.course):
@@ -129,19 +129,19 @@ def _differences(
         return [_of(work, "gone")]
     if rows["unread"]:
         return [_of(work, "unread", found=rows["unread"][0]["why"])]
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for row in rows["differences"]:
         kind = "unwritten" if row["live"] is None else "journal"
-        found.append(_of(work, kind, row["step"], row["live"] or "", row["found"] or "", lab=row["lab"]))
-    found += _changed_answers(work, rows["attempts"], rows["receipts"])
+        differences.append(_of(work, kind, row["step"], row["live"] or "", row["found"] or "", lab=row["lab"]))
+    differences += _changed_answers(work, rows["attempts"], rows["receipts"])
     if rerun is not None:
-        found.append(_of(work, "rerun", found=rerun))
+        differences.append(_of(work, "rerun", found=rerun))
     if best is None:
-        return [*found, _of(work, "not_begun")]
+        return [*differences, _of(work, "not_begun")]
     grade = getattr(work, "grade", None)
     score, met = (work.score, work.steps_met) if grade is None else (grade.score, len(grade.steps))
     if (score, met) != (best["score"], best["met"]):
-        found.append(
+        differences.append(
             _of(
                 work,
                 "score",
@@ -149,7 +149,7 @@ def _differences(
                 found=f"{best['score']} ({best['met']}/{best['steps']})",
             )
         )
-    return found
+    return differences
 
 
 def _changed_answers(
@@ -158,16 +158,18 @@ def _changed_answers(
     """The first answer of each attempt that the journal has not as it was received; all later digests differ too."""
     grade: Grade | None = getattr(work, "grade", None)
     begun = {row["attempt"] for row in attempts if row["lab"] == work.lab}
-    there = {(row["attempt"], row["seq"]): row["digest"] for row in rows if row["lab"] == work.lab}
-    found = []
-    for attempt, receipts in sorted({} if grade is None else grade.receipts.items(), key=lambda one: int(one[0])):
+    recorded = {(row["attempt"], row["seq"]): row["digest"] for row in rows if row["lab"] == work.lab}
+    differences = []
+    for attempt, receipts in sorted({} if grade is None else grade.receipts.items(), key=lambda item: int(item[0])):
         if int(attempt) not in begun:
-            found.append(_of(work, "lost", live=attempt))
+            differences.append(_of(work, "lost", live=attempt))
             continue
-        first = next((one for one in receipts if there.get((int(attempt), one["seq"])) != one["digest"]), None)
+        first = next(
+            (receipt for receipt in receipts if recorded.get((int(attempt), receipt["seq"])) != receipt["digest"]), None
+        )
         if first is not None:
-            found.append(_of(work, "receipt", first["step"], str(first["seq"]), first["part"]))
-    return found
+            differences.append(_of(work, "receipt", first["step"], str(first["seq"]), first["part"]))
+    return differences
 
 
 def _worth(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def _worth_of(work: Submission, grade: Grade) -> tuple[int, int, bool]:
 
 
 def _shown(truth: str | None) -> str | None:
-    """As the panel has it: a share, a second, to one place."""
+    """Return the value as the panel shows it: a number rounded to one decimal place."""
     try:
         return truth if truth is None else f"{round(float(truth), 1):.15g}"
     except ValueError:
@@ -215,10 +217,10 @@ def _by_sandbox(result: Result, table: str) -> dict[str, list[dict[str, Any]]]:
     read = result.rows(table, most=MOST_ROWS)
     if read.is_cut:
         raise CorruptRecord(f"{table} has more than {MOST_ROWS} rows")
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_sandbox: dict[str, list[dict[str, Any]]] = {}
     for row in read.rows:
-        found.setdefault(row["sandbox"], []).append(row)
-    return found
+        by_sandbox.setdefault(row["sandbox"], []).append(row)
+    return by_sandbox
 
 
 def _of(

@@ -1,7 +1,7 @@
-"""When students see what they are worth: the one rule that pages, the API, live channels, jobs and files ask.
+"""The release of scores to students: the one rule of pages, the API, live channels, jobs and files.
 
-Before that, the score of a lab is withheld from all who may not grade.  What a step was, and whether a prediction was
-right, is shown at once: labs teach by it.
+Before the release, the score of a lab is withheld from all visitors without the right to grade.  A step's solution,
+and the result of a prediction, are shown at once: labs teach by them.
 """
 
 from datetime import datetime
@@ -29,14 +29,14 @@ def released(now: datetime) -> QuerySet[Course]:
 
 
 def release(course: Course) -> None:
-    """Now, and for good; the first time counts."""
+    """Release the scores now, and for good; the first time counts."""
     if course.released_at is None:
         course.released_at = timezone.now()
         course.save(update_fields=["released_at"])
 
 
 def withheld() -> ActionRefused:
-    """The refusal of what would show scores."""
+    """Return the refusal of a request that would show scores."""
     return ActionRefused(409, "The scores of this course are not released yet.", "Ask the teacher to release them.")
 
 

@@ -1,4 +1,4 @@
-"""How long a course is kept: until 90 days after its end, with its students, their sandboxes and all they did."""
+"""Retention of a course: until 90 days after its end, with its students, their sandboxes and all their work."""
 
 import logging
 from datetime import datetime
@@ -18,12 +18,12 @@ SWEPT_STUDENTS = 2  # at once: a visitor is waiting for a new sandbox
 
 
 def ended_at(course: Course) -> datetime:
-    """When it is due; of one without a date, the last visit."""
+    """Return the course's due date; of a course without one, the last visit."""
     if course.due_at is not None:
         return course.due_at
-    seen = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
+    times = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
     visited = course.sandboxes.aggregate(visited=Max("visited_at"))
-    latest: datetime = max(at for at in (course.created_at, *seen.values(), *visited.values()) if at is not None)
+    latest: datetime = max(at for at in (course.created_at, *times.values(), *visited.values()) if at is not None)
     return latest
 
 
@@ -44,7 +44,7 @@ def demand_kept(due_at: datetime | None) -> None:
 
 
 def over(now: datetime | None = None) -> QuerySet[Course]:
-    """Courses that are not to be kept any longer, the oldest first."""
+    """Return courses past their retention, the oldest first."""
     since = (now or timezone.now()) - COURSE_LIFE
     active = Course.objects.filter(
         Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since) | Q(sandboxes__visited_at__gte=since)
@@ -63,5 +63,5 @@ def sweep() -> None:
             forgetting.forget(Visitor(), enrolment)
         if not course.enrolments.exists():
             forgetting.forget_course(Visitor(), course)
-    except SandboxError as why:
-        log.warning("a course that is over could not be deleted: %s", why)
+    except SandboxError as error:
+        log.warning("a course that is over could not be deleted: %s", error)

@@ -20,18 +20,18 @@ from sandbox.queries.rows.labs import LabRow
 def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     """The student's one submission of this lab: made at the first call, found at each later one.
 
-    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `owners.create`.
+    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `ownership.create`.
     """
     course = enrolment.course
     if lab.slug not in course.labs:
         raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab.number)
     with one_at_a_time(f"submissions of {enrolment.pk}"):
-        found, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
-        if found.sandbox is None:
+        submission, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
+        if submission.sandbox is None:
             deadlines.demand(enrolment)  # the row that was just made is not kept then
-    if found.sandbox is not None:
-        _start(visitor, found.sandbox, lab)
-        return found
+    if submission.sandbox is not None:
+        _start(visitor, submission.sandbox, lab)
+        return submission
     sandbox = ownership.create_granted(
         visitor,
         Sandbox(
@@ -44,12 +44,12 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         partial(grants_of, enrolment),
         changes=dict(lab.changes) or None,
     )
-    if not Submission.objects.filter(pk=found.pk, sandbox__isnull=True).update(sandbox=sandbox):
+    if not Submission.objects.filter(pk=submission.pk, sandbox__isnull=True).update(sandbox=sandbox):
         ownership.delete(visitor, sandbox)  # another tab was faster
     else:
         _start(visitor, sandbox, lab)
-    found.refresh_from_db()
-    return found
+    submission.refresh_from_db()
+    return submission
 
 
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:
@@ -67,15 +67,15 @@ def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
 
 
 def note(sandbox: Sandbox, row: LabRow) -> None:
-    """How far it is, for lists; a second attempt does not take from the first."""
+    """Update the submission's progress for lists; a second attempt does not lower the first one's."""
     submission = Submission.objects.filter(sandbox=sandbox).first()
     if submission is None or row["lab"] != submission.lab:
         return
     grades.note(submission, row)
     met = sum(step["met"] is not None for step in row["steps"])
-    seen = (max(met, submission.steps_met), max(row["score"], submission.score))
-    if seen != (submission.steps_met, submission.score) or (row["finished"] and submission.finished_at is None):
-        submission.steps_met, submission.score = seen
+    best = (max(met, submission.steps_met), max(row["score"], submission.score))
+    if best != (submission.steps_met, submission.score) or (row["finished"] and submission.finished_at is None):
+        submission.steps_met, submission.score = best
         if row["finished"] and submission.finished_at is None:
             submission.finished_at = timezone.now()
         submission.save(update_fields=["steps_met", "score", "finished_at"])

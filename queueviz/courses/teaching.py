@@ -1,4 +1,4 @@
-"""What a teacher does with a course beside the class: begin it, change it, admit and remove students."""
+"""A teacher's actions on a course outside the class: create and change it, admit and remove students."""
 
 import csv
 import io
@@ -60,7 +60,7 @@ def change(
 
 
 def open_lobby(course: Course) -> None:
-    """Another code: the old one is worth nothing any more."""
+    """Set another code; the old one becomes invalid."""
     course.code = new_code()
     course.save(update_fields=["code"])
 
@@ -71,7 +71,7 @@ def close_lobby(course: Course) -> None:
 
 
 def remove(enrolment: Enrolment) -> None:
-    """The student gets in no more; what was done stays."""
+    """Remove the student's access; the work stays."""
     enrolment.removed_at = timezone.now()
     enrolment.save(update_fields=["removed_at"])
     grants = Grant.objects.filter(holder=enrolment.digest, revoked_at__isnull=True)
@@ -92,7 +92,7 @@ def give_time(enrolment: Enrolment, factor: float) -> None:
 
 
 def name_students(course: Course, table: str) -> int:
-    """Names from a CSV text with the columns `pseudonym` and `name`; returns how many were known.
+    """Set names from a CSV text with the columns `pseudonym` and `name`; return how many were known.
 
     Raises ActionRefused (422) for another shape, or a pseudonym that is no student's.
     """
@@ -130,7 +130,7 @@ def _title(title: str) -> str:
 
 
 def _labs(labs: list[str]) -> list[str]:
-    """In the order of the catalogue."""
+    """Return the labs in the order of the catalogue."""
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:
         raise ActionRefused(

@@ -1,4 +1,4 @@
-"""Who may what in a course: its teacher, its students, and no one else learns that there is one."""
+"""Access to a course: its teacher and its students; other visitors cannot learn that it exists."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
 
 
 def courses_of(visitor: Visitor) -> QuerySet[Course]:
-    """Those the visitor teaches or has a place in, the newest first."""
+    """Return the courses the visitor teaches or has a place in, the newest first."""
     mine = Q(enrolments__digest__in=digests_of(visitor), enrolments__removed_at__isnull=True)
     if visitor.is_signed_in:
         mine |= Q(teacher=visitor.user)
@@ -54,7 +54,7 @@ def _visit(visitor: Visitor, course: Course) -> CourseVisit | None:
 
 
 def digests_of(visitor: Visitor) -> list[str]:
-    """Of the secrets of its places, in all courses."""
+    """Return the digests of the secrets of the browser's places, in all courses."""
     if visitor.session is None or visitor.link is not None or visitor.token is not None:
         return []
     return [digest(secret) for secret in visitor.session.get(SEATS, {}).values()]

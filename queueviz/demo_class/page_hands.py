@@ -38,9 +38,9 @@ class Pace(NamedTuple):
 
 
 class PageHands:
-    """Of one student in one lab.  `rest` waits so many seconds; it raises where the class is over.
+    """The hands of one student in one lab.  `rest` waits so many seconds; it raises once the class is over.
 
-    Every method raises RemoteRefused where the server refuses or is not there.
+    Every method raises RemoteRefused if the server refuses the request or does not respond.
     """
 
     def __init__(self, pages: RemotePages, slug: str, lab: Lab, pace: Pace, rest: Callable[[float], None]) -> None:
@@ -114,8 +114,8 @@ class PageHands:
 
     def ask(self, question: Question) -> dict[str, Any]:
         name = next(name for name, kind in BY_NAME.items() if type(question) is kind)
-        given = {name: value for name, value in vars(question).items() if value is not None}
-        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(given, doseq=True)}").json()
+        arguments = {name: value for name, value in vars(question).items() if value is not None}
+        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(arguments, doseq=True)}").json()
         return answer
 
     # What a script does not have: of the page, and of the person before it.
@@ -124,14 +124,14 @@ class PageHands:
         self._rest(self._pace.chance.between(self._pace.least_s, self._pace.most_s))
 
     def look(self) -> None:
-        """At the panel, as a page does when something happened; the clock stands while there is something to read."""
+        """Read the panel, as a page does after an event.  The clock is paused while there is text to read."""
         self._pages.get(self._panel, **PANEL)
-        found = self.state["open"]
-        self._run_clock(1.0 if found is None or found["phase"] in RUNS else 0.0)
+        opened = self.state["open"]
+        self._run_clock(1.0 if opened is None or opened["phase"] in RUNS else 0.0)
 
     @property
     def hand_is_up(self) -> bool:
-        """As the panel shows it: its button lowers the hand."""
+        """Return whether the panel shows a raised hand: then its button lowers the hand."""
         return LOWERS in self._pages.get(self._panel, **PANEL).text
 
     def start_over(self) -> None:
@@ -156,8 +156,8 @@ class PageHands:
         self._pages.post(self._panel, form, **PANEL)
 
     def _act(self, action: Action) -> int:
-        given = {"action": name_of(action), **fields_of(action, whole=True)}
-        return int(self._pages.send(f"{self._api}/actions", given).json()["seq"])
+        arguments = {"action": name_of(action), **fields_of(action, whole=True)}
+        return int(self._pages.send(f"{self._api}/actions", arguments).json()["seq"])
 
     def _run_clock(self, rate: float) -> None:
         if rate != self._rate:
@@ -168,8 +168,8 @@ class PageHands:
         return int(self._pages.get(self._api).json()["at_ms"])
 
     def _step(self) -> int:
-        found = self.state["open"]
-        return len(self._lab.steps) if found is None else found["step"]
+        opened = self.state["open"]
+        return len(self._lab.steps) if opened is None else opened["step"]
 
 
 def with_numbers(row: Row) -> Row:
@@ -193,8 +193,8 @@ def _number(value: Any) -> Any:
 
 
 def _place(row: LabRow) -> tuple[int, int | None, str | None]:
-    found = row["open"]
-    return row["attempt"], found and found["step"], found and found["phase"]
+    opened = row["open"]
+    return row["attempt"], opened and opened["step"], opened and opened["phase"]
 
 
 def _does(row: LabRow) -> bool:

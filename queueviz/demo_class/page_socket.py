@@ -22,7 +22,10 @@ FRAME_BYTES = 16 * 1024 * 1024
 
 
 class PageSocket:
-    """Open from `open` to `close`, over restarts of the server.  `cookies`: read anew at each connection."""
+    """A socket that is open from `open` to `close`, over restarts of the server.
+
+    `cookies`: read anew at each connection.
+    """
 
     def __init__(self, url: str, cookies: Callable[[], Mapping[str, str]]) -> None:
         self._url, self._cookies = url, cookies
@@ -63,11 +66,11 @@ class PageSocket:
                 _send(socket, k="ack", n=painted)
                 painted = {}
             try:
-                said = orjson.loads(socket.recv(timeout=LOOK_EVERY_S))
+                frame = orjson.loads(socket.recv(timeout=LOOK_EVERY_S))
             except TimeoutError:
                 continue
-            if "n" in said:
-                painted[said["ch"]] = said["n"]
+            if "n" in frame:
+                painted[frame["ch"]] = frame["n"]
 
 
 def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
@@ -77,15 +80,15 @@ def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
             _send(socket, k="sub", ch=channel)
             until_s = time.monotonic() + PICTURE_WITHIN_S
             while (left_s := until_s - time.monotonic()) > 0:
-                said = orjson.loads(socket.recv(timeout=left_s))
-                if said.get("ch") != channel:
+                frame = orjson.loads(socket.recv(timeout=left_s))
+                if frame.get("ch") != channel:
                     continue
-                if said["k"] == "snap":
-                    return said["data"]
-                if said["k"] == "end":
-                    raise RemoteRefused(f"{channel} cannot be seen: {said['reason']}.")
-    except (OSError, WebSocketException) as why:
-        raise RemoteRefused(f"The live socket at {url} broke off: {why or type(why).__name__}.") from why
+                if frame["k"] == "snap":
+                    return frame["data"]
+                if frame["k"] == "end":
+                    raise RemoteRefused(f"{channel} cannot be seen: {frame['reason']}.")
+    except (OSError, WebSocketException) as error:
+        raise RemoteRefused(f"The live socket at {url} broke off: {error or type(error).__name__}.") from error
     raise RemoteRefused(f"{channel} did not come.")
 
 

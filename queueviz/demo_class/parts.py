@@ -1,4 +1,4 @@
-"""What played students do: one is stuck, one asks, one is idle, one is done, one is cut off; the others work."""
+"""Parts of played students: one is stuck, one asks, one is idle, one is done, one is cut off; the others work."""
 
 import itertools
 import threading
@@ -36,7 +36,7 @@ class Over(Exception):
 
 
 class Place(NamedTuple):
-    """A student who comes: `name`, `part` of `IN_ORDER`, and the chance that decides about pace and choices."""
+    """A played student: `name`, `part` of `IN_ORDER`, and the chance for pace and choices."""
 
     name: str
     part: str
@@ -44,7 +44,10 @@ class Place(NamedTuple):
 
 
 def cast(names: list[str], seed: str) -> list[Place]:
-    """The same seed gives the same parts, paces and mistakes; what a lab draws is the server's."""
+    """Return the students.
+
+    The same seed gives the same parts, paces and mistakes; the server draws the labs' numbers.
+    """
     chance = Chance(seed)
     order = list(names)
     chance.shuffle(order)
@@ -70,8 +73,10 @@ class PlayedStudent:
         self.hands: PageHands | None = None
 
     def run(self) -> None:
-        """Whatever the server refuses is tried again: it may be busy, or starting; and so is a script that found
-        another run than it was written for, as after a teacher took over.
+        """Play the part to its end.
+
+        A refusal of the server is retried: it may be busy or starting.  So is a script that meets another run than
+        its own, as after a teacher took over.
         """
         play = {
             "is stuck": self._stuck,
@@ -86,9 +91,9 @@ class PlayedStudent:
                     play()
                 except Over:
                     raise
-                except Exception as why:
-                    said = str(why) if isinstance(why, RemoteRefused) else f"{type(why).__name__}: {why}"
-                    self._say(f"{self.place.name} begins again: {said}")
+                except Exception as error:
+                    reason = str(error) if isinstance(error, RemoteRefused) else f"{type(error).__name__}: {error}"
+                    self._say(f"{self.place.name} begins again: {reason}")
                     self.rest(self.place.chance.between(*AFTER_TROUBLE_S))
         except Over:
             pass
@@ -108,7 +113,7 @@ class PlayedStudent:
             self._course = joined.headers["Location"].rstrip("/").rpartition("/")[2]
 
     def _begin(self, lab: Lab, pace: Pace) -> PageHands:
-        """The lab's page is open; begun before, it is gone on with."""
+        """Open the lab's page; a lab begun before is continued."""
         self._join()
         address = self._pages.post(f"/c/{self._course}/labs/{lab.slug}/").headers["Location"]
         slug = address.split("/")[2]
@@ -121,7 +126,7 @@ class PlayedStudent:
         return Pace(self.place.chance, least_s, most_s, rate)
 
     def _solve(self, lab: Lab, pace: Pace, *, errs: bool = False) -> None:
-        """From where the lab can be begun anew; it is not done twice."""
+        """Solve the lab, started over if it is begun; a finished lab is not done twice."""
         hands = self._begin(lab, pace)
         if hands.state["finished"]:
             return
@@ -138,7 +143,7 @@ class PlayedStudent:
             self.rest(ASKS_AGAIN_S)
 
     def _working(self) -> None:
-        """Through all labs, each student at a pace of its own."""
+        """Work through all labs, each student at a pace of its own."""
         chance = self.place.chance
         slow_s = chance.between(6, 16)
         turned = chance.below(len(self._labs))
@@ -160,7 +165,7 @@ class PlayedStudent:
             hands.say_again()
 
     def _asking(self) -> None:
-        """Works slowly with a hand up, and asks something else a while after it was lowered."""
+        """Work slowly with a hand up, and ask another question a while after it was lowered."""
         self._join()
         self._asks_s = self._asks_s or time.monotonic()
         for lab in self._labs:
@@ -168,7 +173,7 @@ class PlayedStudent:
         self._stay()
 
     def _ask(self) -> None:
-        """Where it is time to, and no hand is up."""
+        """Raise the hand with a question, if it is due and no hand is up."""
         if self._asks_s is None or time.monotonic() < self._asks_s:
             return
         self._asks_s = time.monotonic() + ASKS_AGAIN_S
@@ -176,7 +181,7 @@ class PlayedStudent:
             self._pages.post(f"/c/{self._course}/hand/", {"do": "up", "question": next(self._questions)})
 
     def _idle(self) -> None:
-        """Predicts, and does nothing any more; the page stays open."""
+        """Predict, then do nothing more; the page stays open."""
         hands = self._begin(self._labs[0], self._pace(1, 3))
         if not _is_begun(hands):
             _predict(hands)
@@ -188,7 +193,7 @@ class PlayedStudent:
         self._stay()
 
     def _cut_off(self) -> None:
-        """Begins, and the page is gone."""
+        """Begin a lab, then close the page."""
         hands = self._begin(self._labs[0], self._pace(1, 3))
         if not _is_begun(hands):
             _predict(hands)
@@ -198,7 +203,7 @@ class PlayedStudent:
 
 
 def _is_begun(hands: PageHands) -> bool:
-    """Something was answered in it."""
+    """Return whether an answer was given in the lab."""
     return bool(hands.state["receipts"])
 
 
@@ -210,10 +215,10 @@ def _predict(hands: PageHands) -> None:
 
 
 def _mistaken(lab: Lab, hands: PageHands) -> None:
-    """The first usual mistake that ends in an answer, so that it can be said again."""
+    """Play the first usual mistake that ends in an answer, so that the answer can be repeated."""
     for wrong in lab.wrong:
         wrong.play(hands)
-        found = hands.state["open"]
-        if hands.said is not None and found is not None and found["phase"] == hands.said[0]:
+        step = hands.state["open"]
+        if hands.said is not None and step is not None and step["phase"] == hands.said[0]:
             return
         hands.start_over()

@@ -1,7 +1,7 @@
-"""An engine on a Ray cluster: a named actor, which Ray places, and starts again where its process or machine is gone.
+"""An engine on a Ray cluster: a named actor, which Ray places, and starts again if its process or machine is gone.
 
-What it serves it holds under a lease (`hosting.lease`), so Ray may be wrong about who is gone.  Each web process has
-one end here; messages are those of the socket pair (`wire`), and travel in calls of the actor's methods.  As every Ray
+It serves sandboxes under a lease (`hosting.lease`), so Ray may be wrong about a lost actor.  Each web process has
+one end here.  Messages are those of the socket pair (`wire`), sent in calls of the actor's methods.  As every Ray
 cluster does, this one unpickles what its members send: it belongs on a network of its own.
 """
 
@@ -44,7 +44,7 @@ class OtherEngine(SandboxError):
 
 
 class WebEnd:
-    """What waits for one web process.  `listen` is called on Ray's loop, the rest on the engine's."""
+    """The messages queued for one web process.  `listen` is called on Ray's loop, the rest on the engine's."""
 
     def __init__(self, port: "EnginePort", rays: asyncio.AbstractEventLoop) -> None:
         self._rays = rays
@@ -55,7 +55,7 @@ class WebEnd:
         self.side = Side(port, self._send)
 
     async def listen(self) -> list[bytes]:
-        """What there is to hand over, as soon as there is any; empty after `LISTEN_S`."""
+        """Return the queued messages once there are any; empty after `LISTEN_S`."""
         self.heard_s = time.monotonic()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._rung.wait(), LISTEN_S)
@@ -90,15 +90,15 @@ class EngineActor:
     # --- on Ray's loop, called by web processes ----------------------------------------------------------------------
 
     async def hear(self, engine: str, web: str, messages: list[bytes]) -> None:
-        """In their order.  Raises OtherEngine."""
+        """Take the messages in their order.  Raises OtherEngine."""
         end = await self._end_of(engine, web)
         self._loop.call_soon_threadsafe(self._take, end, messages)
 
     async def listen(self, engine: str, web: str) -> list[bytes]:
-        """Packed messages for that web process, perhaps none.  Raises OtherEngine."""
-        said = await (await self._end_of(engine, web)).listen()
+        """Return packed messages for that web process, perhaps none.  Raises OtherEngine."""
+        messages = await (await self._end_of(engine, web)).listen()
         end_without_lease(self._lease)  # an acknowledgement is among them
-        return said
+        return messages
 
     async def stop(self) -> None:
         """Close everything cleanly, for others to have.  The caller then ends the actor."""
@@ -133,7 +133,7 @@ class EngineActor:
             end.side.moved(slug)
 
     def _look_around(self) -> None:
-        """Web processes that are gone have no viewers."""
+        """End the viewers of web processes that are gone."""
         for web, end in list(self._ends.items()):
             if end.is_over or time.monotonic() - end.heard_s > SILENT_S:
                 del self._ends[web]
@@ -184,13 +184,13 @@ class EngineActor:
             self._stopped.set()
 
     def _keep_renewing(self) -> None:
-        """On a thread of its own, from the first lease to the last."""
+        """Renew the lease, on a thread of its own, from the first lease to the last."""
         is_draining, pause_s = False, RENEW_EVERY_S
         while not self._stopped.wait(pause_s):
             try:
                 is_to_drain = self._lease.renew_once(self._figures())
-            except LeaseUnreachable as why:
-                log.warning("%s was not renewed: %s", self._lease.engine, why)
+            except LeaseUnreachable as error:
+                log.warning("%s was not renewed: %s", self._lease.engine, error)
                 pause_s = RETRY_EVERY_S
                 continue
             except LeaseLost:
@@ -206,7 +206,7 @@ class EngineActor:
                 self._loop.call_soon_threadsafe(self._look_around)
 
     def _figures(self) -> Figures:
-        """Unknown where it does not answer in time; whether it lives is not asked here."""
+        """Return the engine's figures; unknown if it does not answer in time.  This does not check its health."""
         if not self._ready.is_set():
             return Figures()
         try:
@@ -219,12 +219,12 @@ class EngineActor:
 
 
 def running_s() -> float:
-    """Counts the time in which the machine sleeps, where the system does (Linux)."""
+    """Return the running time, with the time in which the machine sleeps if the system has it (Linux)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
-    """Under a new id; as often as it takes."""
+    """Return a lease under a new id; retry until one is granted."""
     from ray.util import get_node_ip_address
 
     address = get_node_ip_address()  # type: ignore[no-untyped-call]
@@ -232,15 +232,15 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
         lease = make(f"{name}.{secrets.token_hex(4)}")
         try:
             lease.enlist(name, f"{address} pid {os.getpid()}")
-        except (LeaseUnreachable, LeaseLost) as why:
-            log.warning("%s has no lease yet: %s", name, why)
+        except (LeaseUnreachable, LeaseLost) as error:
+            log.warning("%s has no lease yet: %s", name, error)
             time.sleep(RETRY_EVERY_S)
         else:
             return lease
 
 
 def options(name: str) -> dict[str, Any]:
-    """Of Ray's actor: found by name, outlives who made it, started again without end, and no call repeated."""
+    """Return Ray's actor options: named, detached from its creator, restarted without limit, no call repeated."""
     return {
         "name": name,
         "lifetime": "detached",

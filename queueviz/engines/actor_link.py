@@ -21,14 +21,17 @@ _numbers = count()
 
 
 class ActorLink:
-    """Thread-safe.  `said` gets what is no answer, `ended` is called once, when the engine is gone or out of reach."""
+    """A link to one engine.  Thread-safe.
+
+    `received` gets messages that are no answers.  `ended` is called once, when the engine is gone or out of reach.
+    """
 
     def __init__(
         self,
         web: str,
         engine: str,
         name: str,
-        said: Callable[[wire.Message], None],
+        received: Callable[[wire.Message], None],
         ended: Callable[["ActorLink"], None],
     ) -> None:
         """`web`: the name of this process.  Each link is known by a name of its own, with viewers of its own."""
@@ -36,36 +39,36 @@ class ActorLink:
         self.is_up = False  # it has answered
         self._web = f"{web}.{next(_numbers)}"
         self._name = name
-        self._said, self._ended = said, ended
+        self._said, self._ended = received, ended
         self._calls = Calls()
         self._outbox = Outbox()
         for work in (self._read, self._write):
             threading.Thread(target=work, name=f"link-{engine}", daemon=True).start()
 
-    def ask(self, kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, kind: str, *args: Any) -> "Future[Any]":
         """A message with a number, which an answer will come to."""
-        return self._calls.ask(self.say, kind, *given)
+        return self._calls.ask(self.say, kind, *args)
 
     def say(self, *message: Any) -> None:
         """Raises EngineBusy where it has not taken any for long."""
         self._outbox.put(wire.pack(message))
 
     def close(self) -> None:
-        """Say nothing more; what it says is still heard, until the next answer."""
+        """Send no more messages; those of the engine are still received, until its next answer."""
         self._outbox.close()
 
     def _read(self) -> None:
         try:
             actor = ray.get_actor(self._name)
             while not self._outbox.is_closed:
-                said: list[bytes] = ray.get(actor.listen.remote(self.engine, self._web), timeout=ANSWER_S)
+                messages: list[bytes] = ray.get(actor.listen.remote(self.engine, self._web), timeout=ANSWER_S)
                 self.is_up = True
-                for packed in said:
+                for packed in messages:
                     message = wire.unpack(packed)
                     if not self._calls.take(message):
                         self._said(message)
-        except (RayError, ValueError, OSError) as why:
-            log.info("the engine %s is out of reach: %s", self.engine, _first_line(why))
+        except (RayError, ValueError, OSError) as error:
+            log.info("the engine %s is out of reach: %s", self.engine, _first_line(error))
         self.is_up = False
         self._outbox.close()
         self._calls.end()
@@ -76,10 +79,10 @@ class ActorLink:
             actor = ray.get_actor(self._name)
             while waiting := self._outbox.take():
                 ray.get(actor.hear.remote(self.engine, self._web, waiting), timeout=ANSWER_S)
-        except (RayError, ValueError, OSError) as why:
-            log.info("the engine %s takes nothing more: %s", self.engine, _first_line(why))
+        except (RayError, ValueError, OSError) as error:
+            log.info("the engine %s takes nothing more: %s", self.engine, _first_line(error))
             self._outbox.close()
 
 
-def _first_line(why: Exception) -> str:
-    return (str(why).splitlines() or [type(why).__name__])[0][:200]
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -16,7 +16,7 @@ ENDED = "The engine ended meanwhile, and is started again. Try again in a moment
 
 
 class Calls:
-    """Of one engine, by one web process.  Thread-safe."""
+    """Calls of one engine by one web process.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,7 +24,7 @@ class Calls:
         self._waiting: dict[int, Future[Any]] = {}
         self._over = False
 
-    def ask(self, say: Callable[..., None], kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, say: Callable[..., None], kind: str, *args: Any) -> "Future[Any]":
         """Say a message with a number; the future gets the answer, or at once why there will be none."""
         future: Future[Any] = Future()
         with self._lock:
@@ -34,13 +34,13 @@ class Calls:
             self._waiting[number] = future
         future.add_done_callback(lambda _: self._waiting.pop(number, None))
         try:
-            say(kind, number, *given)
-        except EngineBusy as why:
-            settle(future, why=why)
+            say(kind, number, *args)
+        except EngineBusy as error:
+            settle(future, why=error)
         return future
 
     def take(self, message: wire.Message) -> bool:
-        """Whether it was an answer."""
+        """Return whether the message was an answer."""
         kind, *rest = message
         if kind not in ("done", "failed"):
             return False
@@ -50,7 +50,7 @@ class Calls:
         return True
 
     def end(self) -> None:
-        """No answer comes any more."""
+        """End all calls: no answer comes any more."""
         with self._lock:
             self._over = True
             left, self._waiting = list(self._waiting.values()), {}

@@ -27,11 +27,16 @@ Heard = Callable[[wire.Message], None]  # on the process's reading thread
 
 
 class Child:
-    """Thread-safe.  `said` gets what is no answer, `ended` is called once, when the process is gone."""
+    """An engine process.  Thread-safe.
 
-    def __init__(self, begin: wire.Begin, said: Heard, ended: Callable[["Child"], None], keep: tuple[int, ...]) -> None:
+    `received` gets messages that are no answers.  `ended` is called once, when the process is gone.
+    """
+
+    def __init__(
+        self, begin: wire.Begin, received: Heard, ended: Callable[["Child"], None], keep: tuple[int, ...]
+    ) -> None:
         """`keep`: descriptors it inherits."""
-        self._said, self._ended = said, ended
+        self._said, self._ended = received, ended
         self._end, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-m", "queueviz.engines.process", str(theirs.fileno())]
@@ -54,7 +59,7 @@ class Child:
         return self._process.pid
 
     def wait(self) -> "Child":
-        """Until it takes calls.  Raises what kept it from starting: EngineBusy, OSError."""
+        """Wait until the engine takes calls.  Raises the error of its start: EngineBusy, OSError."""
         try:
             self._ready.result(START_WITHIN_S)
         except TimeoutError:
@@ -62,16 +67,16 @@ class Child:
             raise EngineBusy("The engine did not start.") from None
         return self
 
-    def ask(self, kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, kind: str, *args: Any) -> "Future[Any]":
         """A message with a number, which an answer will come to."""
-        return self._calls.ask(self.say, kind, *given)
+        return self._calls.ask(self.say, kind, *args)
 
     def say(self, *message: Any) -> None:
         """Raises EngineBusy where it has not read for long."""
         self._outbox.put(wire.pack(message))
 
     def stop(self, timeout_s: float) -> bool:
-        """Whether all its sandboxes were closed in time; it has ended in any case."""
+        """Stop the process and return whether it closed all its sandboxes in time; it has ended in any case."""
         with suppress(EngineBusy):
             self.say("stop")
         try:

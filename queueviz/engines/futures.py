@@ -1,4 +1,4 @@
-"""Futures that end with others: their values, their errors, their cancellation by who no longer waits."""
+"""Futures that end with others: their values, their errors, their cancellation by callers that no longer wait."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -6,24 +6,24 @@ from typing import Any
 
 
 def settle(future: "Future[Any]", value: Any = None, *, why: BaseException | None = None) -> None:
-    """With a value, or with `why`.  Nothing where it was cancelled."""
+    """End the future with a value, or with the error `why`.  A cancelled future stays as it is."""
     if future.set_running_or_notify_cancel():
         future.set_result(value) if why is None else future.set_exception(why)
 
 
-def failed(why: BaseException) -> "Future[Any]":
+def failed(error: BaseException) -> "Future[Any]":
     future: Future[Any] = Future()
-    future.set_exception(why)
+    future.set_exception(error)
     return future
 
 
 def after(first: "Future[Any]", following: Callable[[], "Future[Any]"]) -> "Future[Any]":
-    """What `following` gives, begun when `first` has ended well; else the error of `first`."""
+    """Return the result of `following`, which begins once `first` has succeeded; else the error of `first`."""
     whole: Future[Any] = Future()
 
     def go_on(done: "Future[Any]") -> None:
-        if (why := done.exception()) is not None:
-            settle(whole, why=why)
+        if (error := done.exception()) is not None:
+            settle(whole, why=error)
         else:
             following().add_done_callback(lambda last: _as(last, whole))
 
@@ -31,12 +31,12 @@ def after(first: "Future[Any]", following: Callable[[], "Future[Any]"]) -> "Futu
     return whole
 
 
-def unless(first: "Future[Any]", why: type[Exception], again: Callable[[], "Future[Any]"]) -> "Future[Any]":
-    """As `first`, or what `again` gives where that failed for `why`."""
+def unless(first: "Future[Any]", kind: type[Exception], again: Callable[[], "Future[Any]"]) -> "Future[Any]":
+    """Return the result of `first`, or that of `again` if `first` failed with `kind`."""
     whole: Future[Any] = Future()
 
     def go_on(done: "Future[Any]") -> None:
-        if isinstance(done.exception(), why):
+        if isinstance(done.exception(), kind):
             again().add_done_callback(lambda last: _as(last, whole))
         else:
             _as(done, whole)
@@ -54,7 +54,7 @@ def gathered(futures: "list[Future[Any]]", make: Callable[[list[Any]], Any], *, 
         left.discard(done)
         if left:
             return
-        wrong = [why for future in futures if (why := future.exception()) is not None]
+        wrong = [error for future in futures if (error := future.exception()) is not None]
         if wrong and (not some or len(wrong) == len(futures)):
             settle(whole, why=wrong[0])
         else:
@@ -68,5 +68,5 @@ def gathered(futures: "list[Future[Any]]", make: Callable[[list[Any]], Any], *, 
 
 
 def _as(done: "Future[Any]", whole: "Future[Any]") -> None:
-    why = done.exception()
-    settle(whole, None if why is not None else done.result(), why=why)
+    error = done.exception()
+    settle(whole, None if error is not None else done.result(), why=error)

@@ -27,7 +27,7 @@ _LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_tim
 
 
 class LeaseRows:
-    """For any thread; one that asked and ends before the process does calls `close`."""
+    """The lease table, usable on any thread.  A thread that ends before the process does calls `close`."""
 
     def __init__(self, *, lease_s: float = LEASE_S) -> None:
         self._lease = timedelta(seconds=lease_s)
@@ -36,7 +36,7 @@ class LeaseRows:
         del connections[ALIAS]  # of this thread: it may be of another database
 
     def close(self) -> None:
-        """This thread's connection; the next question opens one again."""
+        """Close this thread's connection; the next query opens one again."""
         connections[ALIAS].close()
 
     def enlist(self, engine: str, name: str, host: str) -> None:
@@ -66,39 +66,39 @@ class LeaseRows:
             places = list(SandboxPlace.objects.using(ALIAS).select_for_update().filter(engine=engine))
             for row in _engines(Q(engine=engine)):
                 if _is_good(row):
-                    SandboxPlace.objects.using(ALIAS).filter(pk__in=[place.pk for place in places]).update(engine="")
+                    SandboxPlace.objects.using(ALIAS).filter(pk__in=[row.pk for row in places]).update(engine="")
                 row.delete()
 
     def claim(self, slug: str, engine: str) -> Held:
         with self._transaction(slug):
-            place = SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug).first()
-            holder = place.engine if place else ""
+            lease = SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug).first()
+            holder = lease.engine if lease else ""
             rows = {row.engine: row for row in _engines(Q(engine__in={engine, holder}))}
             if engine not in rows or not _is_good(rows[engine]):
                 raise _lost(engine)
-            if place and holder == engine:
-                return Held(slug, place.pk, place.is_clean)
+            if lease and holder == engine:
+                return Held(slug, lease.pk, lease.is_clean)
             if holder in rows:
                 if _is_good(rows[holder]):
                     raise HeldElsewhere(slug, holder)
                 rows[holder].delete()  # a clock that is set back does not make its lease good again
-            if place:
-                place.delete()
+            if lease:
+                lease.delete()
             made = SandboxPlace.objects.using(ALIAS).create(
-                slug=slug, engine=engine, is_clean=place is None or (not holder and place.is_clean)
+                slug=slug, engine=engine, is_clean=lease is None or (not holder and lease.is_clean)
             )
             return Held(slug, made.pk, made.is_clean)
 
     def give_back(self, slug: str, engine: str, *, is_clean: bool = True) -> None:
         with self._transaction(slug):
-            for place in SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug, engine=engine):
-                place.engine, place.is_clean = "", is_clean
-                place.save(update_fields=["engine", "is_clean"])
+            for row in SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug, engine=engine):
+                row.engine, row.is_clean = "", is_clean
+                row.save(update_fields=["engine", "is_clean"])
 
     def forget(self, slug: str, engine: str) -> None:
         with self._transaction(slug):
-            for place in SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug, engine=engine):
-                place.delete()
+            for row in SandboxPlace.objects.using(ALIAS).select_for_update().filter(slug=slug, engine=engine):
+                row.delete()
 
     def drain(self, name: str) -> None:
         with self._transaction():
@@ -130,20 +130,20 @@ class LeaseRows:
 
     @contextmanager
     def _transaction(self, slug: str = "") -> Iterator[None]:
-        """Of all those that are given the same `slug`, one at a time: the row to lock may not be there yet."""
+        """Run a transaction.  Those with the same `slug` run one at a time: the row to lock may not exist yet."""
         try:
             with transaction.atomic(using=ALIAS, durable=True):
                 if slug and connections[ALIAS].vendor == "postgresql":
                     with connections[ALIAS].cursor() as cursor:
                         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number_of(f"lease {slug}")])
                 yield
-        except (OperationalError, InterfaceError, InternalError) as why:
+        except (OperationalError, InterfaceError, InternalError) as error:
             self.close()
-            raise LeaseUnreachable(f"the leases in the database cannot be reached: {why}") from why
+            raise LeaseUnreachable(f"the leases in the database cannot be reached: {error}") from error
 
 
 def _engines(which: Q) -> "QuerySet[Any]":
-    """Locked, with the time by the database's clock as `now`."""
+    """Return the engines, locked, with the time of the database's clock as `now`."""
     return EngineLease.objects.using(ALIAS).select_for_update().filter(which).annotate(now=Now()).order_by("engine")
 
 
@@ -162,12 +162,12 @@ def _lost(engine: str) -> LeaseLost:
     return LeaseLost(f"the lease of the engine {engine} has run out in the database")
 
 
-def _with_short_waits(given: dict[str, Any]) -> dict[str, Any]:
-    """Settings of the same database."""
-    options = dict(given.get("OPTIONS", {}))
-    if given["ENGINE"].endswith("sqlite3"):
+def _with_short_waits(database: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of the same database with short waits."""
+    options = dict(database.get("OPTIONS", {}))
+    if database["ENGINE"].endswith("sqlite3"):
         options["timeout"] = WAIT_S
-    elif given["ENGINE"].endswith("postgresql"):
+    elif database["ENGINE"].endswith("postgresql"):
         options |= {
             "connect_timeout": WAIT_S,
             "tcp_user_timeout": WAIT_S * 1_000,
@@ -176,4 +176,4 @@ def _with_short_waits(given: dict[str, Any]) -> dict[str, Any]:
             "keepalives_count": WAIT_S,
         }
         options["options"] = options.get("options", "") + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
-    return {**given, "OPTIONS": options, "CONN_MAX_AGE": None}
+    return {**database, "OPTIONS": options, "CONN_MAX_AGE": None}

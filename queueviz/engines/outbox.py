@@ -9,7 +9,7 @@ UNSENT_MESSAGES = 5_000  # to a process that does not read
 
 
 class Outbox:
-    """Thread-safe; one thread takes."""
+    """A queue of messages to send.  Thread-safe; one thread takes."""
 
     def __init__(self, *first: bytes) -> None:
         self._there = threading.Condition()

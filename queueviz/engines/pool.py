@@ -33,7 +33,7 @@ STOP_WITHIN_S = 6.0
 
 
 def with_ports_of(config: HostConfig, index: int, number: int) -> HostConfig:
-    """Ports for new sandboxes that no other engine gives out."""
+    """Return the configuration with ports for new sandboxes that no other engine uses."""
     width = (config.last_port - config.first_port) // number
     first = config.first_port + index * width
     return replace(config, first_port=first, last_port=first + width)
@@ -60,7 +60,7 @@ class Pool:
         self.listeners: list[Listener] = []
 
     def start(self) -> "Pool":
-        """Raises what keeps an engine from starting."""
+        """Start the engines.  Raises the error that keeps one from starting."""
         root = self._home / "sandboxes"
         root.mkdir(parents=True, exist_ok=True)
         forget_sums(root)
@@ -92,7 +92,7 @@ class Pool:
         return list(range(self._number))
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """Each sandbox is with an engine from the start on; a new one is given to one here."""
+        """Ensure that an engine has the sandbox: each has one from the start; a new one gets one here."""
         if new:
             self._place(slug)
         future: Future[None] = Future()
@@ -100,7 +100,7 @@ class Pool:
         return future
 
     def place_of(self, slug: str) -> int:
-        """The engine that serves it, or would say that it is unknown."""
+        """Return the engine that serves it, or that would report it as unknown."""
         if is_attached(slug):
             return crc32(slug.encode()) % self._number
         return self._places.get(slug, 0)
@@ -112,31 +112,31 @@ class Pool:
                 self._places[slug] = min(range(self._number), key=has.count)
 
     def displace(self, slug: str) -> None:
-        """It is no more."""
+        """Forget the place of a deleted sandbox."""
         with self._changing:
             self._places.pop(slug, None)
 
-    def ask(self, index: int, kind: str, *given: Any) -> "Future[Any]":
-        """Of one engine.  While it is started again the future fails at once."""
+    def ask(self, index: int, kind: str, *args: Any) -> "Future[Any]":
+        """Call one engine.  While the engine is started again, the future fails at once."""
         child = self._children[index]
         if child is not None:
-            return child.ask(kind, *given)
+            return child.ask(kind, *args)
         return failed(EngineBusy("The engine is being started again. Try again in a moment."))
 
     def say(self, index: int, *message: Any) -> None:
-        """What is said while it is started again is of the one that ended."""
+        """Send a message to one engine.  Messages for an ended engine are dropped while another one starts."""
         child = self._children[index]
         if child is not None:
             try:
                 child.say(*message)
-            except EngineBusy as why:
-                log.warning("engine %d: %s", index, why)
+            except EngineBusy as error:
+                log.warning("engine %d: %s", index, error)
 
     def stop(self, timeout_s: float = STOP_WITHIN_S) -> None:
         """All at once, each cleanly if it can be."""
         self._stopping.set()
-        there = [child for child in self._children if child is not None]
-        stops = [threading.Thread(target=child.stop, args=(timeout_s,)) for child in there]
+        running = [child for child in self._children if child is not None]
+        stops = [threading.Thread(target=child.stop, args=(timeout_s,)) for child in running]
         for stop in stops:
             stop.start()
         for stop in stops:
@@ -145,7 +145,7 @@ class Pool:
 
     def _begin(self, index: int) -> Child:
         with self._changing:
-            mine = frozenset(slug for slug, place in self._places.items() if place == index)
+            mine = frozenset(slug for slug, engine in self._places.items() if engine == index)
         begin = wire.Begin(
             str(self._home), with_ports_of(self._config, index, self._number), Share(index, mine), self._logging
         )
@@ -161,7 +161,7 @@ class Pool:
             listener(index, message)
 
     def _ended(self, index: int, child: Child, began_s: float) -> None:
-        """On the thread that read from it, which now starts the next one."""
+        """Start the next process, on the thread that read from the ended one."""
         if self._stopping.is_set() or self._children[index] is not child:
             return
         self._children[index] = None

@@ -45,28 +45,28 @@ TO_ONE = frozenset(
 
 
 class AnyPool(Protocol):
-    """Several engines, on this machine or on more.  Thread-safe."""
+    """The interface of several engines, on this machine or on more.  Thread-safe."""
 
     listeners: list[Listener]
 
     @property
     def size(self) -> int: ...
     def engines(self) -> list[Place]:
-        """Those that can be asked."""
+        """Return the engines that can be called."""
 
     def place_of(self, slug: str) -> Place:
-        """The engine that serves it, or would say that it is unknown."""
+        """Return the engine that serves it, or that would report it as unknown."""
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """See that an engine has it.  Raises EngineBusy where none may have it yet.
+        """Ensure that an engine has it.  Raises EngineBusy if none may have it yet.
 
-        `new`: it is to be made; `again`: what is known of it may be wrong, or its engine still copies its files.
+        `new`: it is to be made; `again`: its known place may be wrong, or its engine still copies its files.
         """
 
     def displace(self, slug: str) -> None:
-        """It is no more, or is elsewhere."""
+        """Forget the place of a sandbox that is deleted, or is elsewhere."""
 
-    def ask(self, engine: Place, kind: str, *given: Any) -> "Future[Any]": ...
+    def ask(self, engine: Place, kind: str, *args: Any) -> "Future[Any]": ...
     def say(self, engine: Place, *message: Any) -> None: ...
 
 
@@ -83,8 +83,8 @@ class PoolPort:
             raise AttributeError(verb)
         return partial(self._to_one, verb)
 
-    def create(self, slug: str, *given: Any, **named: Any) -> "Future[dict[str, Any]]":
-        return self._make("create", slug, *given, **named)
+    def create(self, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+        return self._make("create", slug, *args, **named)
 
     def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
         """The parent's engine shows its journal first: another one may make the branch."""
@@ -98,7 +98,7 @@ class PoolPort:
         return deleted
 
     def read(self, channels: Sequence[str]) -> "Future[list[Any]]":
-        """In the order given, one question to each engine."""
+        """Read channels in the given order, with one call to each engine."""
         slugs = [_slug_of(name) for name in channels]
         return after(
             gathered([self.pool.seat(slug) for slug in dict.fromkeys(slugs) if slug], _nothing),
@@ -107,61 +107,65 @@ class PoolPort:
 
     def _read(self, channels: Sequence[str], places: list[Place]) -> "Future[list[Any]]":
         asked = {
-            place: self._call(place, "read", [name for name, at in zip(channels, places, strict=True) if at == place])
-            for place in dict.fromkeys(places)
+            engine: self._call(
+                engine, "read", [name for name, at in zip(channels, places, strict=True) if at == engine]
+            )
+            for engine in dict.fromkeys(places)
         }
 
         def in_order(answers: list[list[Any]]) -> list[Any]:
-            each = {place: iter(answer) for place, answer in zip(asked, answers, strict=True)}
-            return [next(each[place]) for place in places]
+            each = {engine: iter(answer) for engine, answer in zip(asked, answers, strict=True)}
+            return [next(each[engine]) for engine in places]
 
         return gathered(list(asked.values()), in_order)
 
     def status(self) -> "Future[dict[str, Any]]":
-        """As one engine's, with `engines`, the number of them.  An engine that is being started again is left out."""
+        """Return the status as of one engine, with `engines`, their number; engines being started again are left
+        out.
+        """
         return gathered(list(self.statuses().values()), self.merged, some=True)
 
     def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
         """Return the answer of each engine, by its name or its number, from 1 on."""
         return {
-            str(place + 1) if isinstance(place, int) else str(place): self._call(place, "status")
-            for place in self.pool.engines()
+            str(engine + 1) if isinstance(engine, int) else str(engine): self._call(engine, "status")
+            for engine in self.pool.engines()
         }
 
-    def merged(self, found: list[dict[str, Any]]) -> dict[str, Any]:
+    def merged(self, statuses: list[dict[str, Any]]) -> dict[str, Any]:
         """The statuses of the engines that answered, as one."""
-        total = {name: sum(status[name] for status in found) for name in ("awake", "known", "cap", "fds")}
+        total = {name: sum(status[name] for status in statuses) for name in ("awake", "known", "cap", "fds")}
         for name in ("sandboxes", "attached"):
-            total[name] = {slug: row for status in found for slug, row in status[name].items()}
+            total[name] = {slug: row for status in statuses for slug, row in status[name].items()}
         return {
             **total,
-            "fd_limit": sum(status["fd_limit"] for status in found),
+            "fd_limit": sum(status["fd_limit"] for status in statuses),
             "engines": self.pool.size,
-            "engines_answering": len(found),
-            "full": next((full for status in found if (full := status.get("full"))), None),
+            "engines_answering": len(statuses),
+            "full": next((full for status in statuses if (full := status.get("full"))), None),
         }
 
     def figures(self) -> "Future[list[dict[str, int]]]":
-        """What the hub of each engine counted (`Hub.counted`)."""
-        asked = [self.pool.ask(place, "figures") for place in self.pool.engines()]
-        return gathered(asked, lambda found: found, some=True)
+        """Return the counters of each engine's hub (`Hub.counted`)."""
+        asked = [self.pool.ask(engine, "figures") for engine in self.pool.engines()]
+        return gathered(asked, lambda figures: figures, some=True)
 
-    def _make(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[dict[str, Any]]":
-        return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *given, **named))
+    def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+        return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *args, **named))
 
-    def _to_one(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
-        """Once more where the engine no longer has it."""
+    def _to_one(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
+        """Call the engine of the sandbox; once more if that engine no longer has it."""
 
         def go(*, again: bool) -> "Future[Any]":
-            return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *given, **named))
+            return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *args, **named))
 
         return unless(go(again=False), NotHeld, lambda: go(again=True))
 
-    def _at_its_place(self, verb: str, slug: str, *given: Any, **named: Any) -> "Future[Any]":
-        return self._call(self.pool.place_of(slug), verb, slug, *given, **named)
+    def _at_its_place(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
+        return self._call(self.pool.place_of(slug), verb, slug, *args, **named)
 
-    def _call(self, place: Place, verb: str, *given: Any, **named: Any) -> "Future[Any]":
-        return self.pool.ask(place, "call", verb, given, named)
+    def _call(self, engine: Place, verb: str, *args: Any, **named: Any) -> "Future[Any]":
+        return self.pool.ask(engine, "call", verb, args, named)
 
 
 def _nothing(_: list[Any]) -> None: ...
@@ -175,8 +179,8 @@ def _slug_of(channel: str) -> str:
 
 
 def _is_there(deleted: "Future[None]") -> bool:
-    """Whether the sandbox still is, after it was to be deleted."""
+    """Return whether the sandbox still exists after its deletion was requested."""
     if deleted.cancelled():
         return True
-    why = deleted.exception()
-    return why is not None and not (isinstance(why, ActionRefused) and why.status == 404)
+    error = deleted.exception()
+    return error is not None and not (isinstance(error, ActionRefused) and error.status == 404)

@@ -26,13 +26,13 @@ STOP_WITHIN_S = 5.0
 
 
 class Conversation:
-    """With the web process, over the socket pair."""
+    """The conversation with the web process, over the socket pair."""
 
     def __init__(self, end: socket.socket, stop: threading.Event) -> None:
         self._end, self._stop = end, stop
 
     async def run(self, port: "EnginePort") -> None:
-        """Until the web process asks to stop, or is no more."""
+        """Take messages until the web process asks to stop, or is gone."""
         reader, writer = await asyncio.open_connection(sock=self._end)
         side = Side(port, writer.write)
         writer.write(wire.pack(("ready",)))
@@ -44,7 +44,7 @@ class Conversation:
 
 
 def main(descriptor: int) -> None:
-    """Ends with 0 when it was stopped and everything is written."""
+    """Run the engine.  The process ends with 0 when it was stopped and everything is written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end = socket.socket(fileno=descriptor)
     begin: wire.Begin = next(wire.messages(end))
@@ -55,8 +55,8 @@ def main(descriptor: int) -> None:
     engine = Engine(Path(begin.home), begin.config, share=begin.share, beside=conversation.run)
     try:
         engine.start()
-    except Exception as why:
-        end.sendall(wire.pack(("refused", why)))
+    except Exception as error:
+        end.sendall(wire.pack(("refused", error)))
         return
     while not stop.wait(1.0):  # a signal is only seen between waits
         if not engine.is_alive:

@@ -19,7 +19,10 @@ _connecting = threading.Lock()
 
 
 def connect(address: str) -> None:
-    """As `ray start --address` names it.  Raises EngineBusy where there is no cluster, or this machine is not in it."""
+    """Connect to the Ray cluster at an address as of `ray start --address`.
+
+    Raises EngineBusy if there is no cluster, or this machine is not in it.
+    """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no accelerator is touched; no warning of it
     try:
         import ray
@@ -32,15 +35,15 @@ def connect(address: str) -> None:
             ray.init(
                 address=address, namespace=NAMESPACE, log_to_driver=False, configure_logging=False, **_this_machine()
             )
-        except (ConnectionError, ValueError, RuntimeError, OSError) as why:
+        except (ConnectionError, ValueError, RuntimeError, OSError) as error:
             raise EngineBusy(
-                f"The Ray cluster at {address} is not reached from this machine: {_one_line(why)} Start "
+                f"The Ray cluster at {address} is not reached from this machine: {_one_line(error)} Start "
                 f"Ray here: ray start --address={address}"
-            ) from why
+            ) from error
 
 
 def see_that_there_are(number: int) -> None:
-    """At least so many engines; 0: as many as the cluster has cores, up to `MOST_ENGINES`."""
+    """Ensure that at least `number` engines exist; 0: as many as the cluster has cores, up to `MOST_ENGINES`."""
     import ray
 
     from queueviz.engines.actor import EngineActor, options
@@ -53,7 +56,7 @@ def see_that_there_are(number: int) -> None:
 
 
 def stop(name: str) -> None:
-    """Close what it has, cleanly if it can be, and end it for good.  Raises LookupError: there is none."""
+    """Close the engine's sandboxes, cleanly if possible, and end it for good.  Raises LookupError: there is none."""
     import ray
     from ray.exceptions import RayError
 
@@ -72,5 +75,5 @@ def _this_machine() -> dict[str, Any]:
     return {"_node_ip_address": settings.QUEUEVIZ_RAY_NODE} if settings.QUEUEVIZ_RAY_NODE else {}
 
 
-def _one_line(why: Exception) -> str:
-    return " ".join(str(why).split())[:300]
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

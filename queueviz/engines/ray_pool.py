@@ -1,7 +1,7 @@
-"""The engines of a Ray cluster as one web process sees them: which there are, and which has which sandbox.
+"""The engines of a Ray cluster in one web process: the list of them, and the engine of each sandbox.
 
-The database says both (`hosting.lease`); it is read every second, and an engine that is asked for a sandbox which it
-does not have says who has it.  Ray places engines, starts them again and carries what is said.
+The database has both (`hosting.lease`), and is read every second.  An engine without the requested sandbox reports
+its engine.  Ray places engines, starts them again and carries messages.
 """
 
 import logging
@@ -39,7 +39,10 @@ NOT_LINKED = "The engine is not reached. Try again in a moment."
 
 
 class RayPool:
-    """Has what `Pool` has for its port and for viewers.  Thread-safe.  Engines are known by their ids."""
+    """A pool with the interface of `Pool` for its port and for viewers.
+
+    Thread-safe.  Engines are identified by their ids.
+    """
 
     def __init__(self, address: str, home: Path, number: int) -> None:
         """`number`: engines the cluster is to have at least.  Raises Locked, OSError."""
@@ -85,18 +88,18 @@ class RayPool:
 
     @property
     def size(self) -> int:
-        """With a good lease, reached or not."""
+        """Return the number of engines with a valid lease, connected or not."""
         return len(self._listed)
 
     def engines(self) -> list[str]:
-        """Those that can be reached."""
+        """Return the engines that are connected."""
         return sorted(engine for engine, link in list(self._links.items()) if link.is_up)
 
     def place_of(self, slug: str) -> str:
         """The engine that has it, as far as is known; of no engine, its name is empty."""
         if is_attached(slug):
-            there = self.engines()
-            return there[crc32(slug.encode()) % len(there)] if there else ""
+            engines = self.engines()
+            return engines[crc32(slug.encode()) % len(engines)] if engines else ""
         return self._places.get(slug, "")
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
@@ -112,21 +115,21 @@ class RayPool:
         return whole
 
     def displace(self, slug: str) -> None:
-        """It is no more, or is elsewhere."""
+        """Forget the place of a sandbox that is deleted, or is elsewhere."""
         with self._changing:
             self._places.pop(slug, None)
             self._confirmed.pop(slug, None)
 
-    def ask(self, engine: str, kind: str, *given: Any) -> "Future[Any]":
+    def ask(self, engine: str, kind: str, *args: Any) -> "Future[Any]":
         link = self._links.get(engine)
-        return link.ask(kind, *given) if link is not None else failed(EngineBusy(NOT_LINKED))
+        return link.ask(kind, *args) if link is not None else failed(EngineBusy(NOT_LINKED))
 
     def say(self, engine: str, *message: Any) -> None:
         if (link := self._links.get(engine)) is not None:
             try:
                 link.say(*message)
-            except EngineBusy as why:
-                log.warning("engine %s: %s", engine, why)
+            except EngineBusy as error:
+                log.warning("engine %s: %s", engine, error)
 
     def stop(self, timeout_s: float = 0.0) -> None:
         """The engines go on; sandboxes of pages that are closed are closed in time."""
@@ -147,25 +150,25 @@ class RayPool:
         return asked.add_done_callback(partial(self._tried, slug, new, engine, left, whole))
 
     def _tried(self, slug: str, new: bool, engine: str, left: int, whole: "Future[None]", asked: "Future[Any]") -> None:
-        why = asked.exception()
-        if why is None:
+        error = asked.exception()
+        if error is None:
             with self._changing:
                 self._places[slug] = self._confirmed[slug] = engine
             return settle(whole)
-        if isinstance(why, HeldElsewhere):
-            if self._is_up(why.engine) and left > 1:
-                return self._try(slug, new, why.engine, left - 1, whole)
-            why = EngineBusy(GONE)
-        elif isinstance(why, EngineBusy) and left > 1:  # it is being drained: others may have it
+        if isinstance(error, HeldElsewhere):
+            if self._is_up(error.engine) and left > 1:
+                return self._try(slug, new, error.engine, left - 1, whole)
+            error = EngineBusy(GONE)
+        elif isinstance(error, EngineBusy) and left > 1:  # it is being drained: others may have it
             return self._try(slug, new, "", left - 1, whole)
-        return settle(whole, why=why)
+        return settle(whole, why=error)
 
     def _is_up(self, engine: str) -> bool:
         link = self._links.get(engine)
         return link is not None and link.is_up
 
     def _most_room(self) -> str:
-        """Of those that take new ones; empty where there is none."""
+        """Return the engine with the fewest sandboxes among those that take new ones; empty if there is none."""
         with self._changing:
             rows = [row for row in self._listed.values() if self._is_up(row.engine) and not row.is_draining]
             if not rows:
@@ -182,9 +185,9 @@ class RayPool:
             try:
                 self._look()
                 lost = False
-            except LeaseUnreachable as why:
+            except LeaseUnreachable as error:
                 if not lost:
-                    log.warning("%s", why)
+                    log.warning("%s", error)
                 lost = True
             except Exception:
                 log.exception("looking for engines failed")
@@ -215,7 +218,7 @@ class RayPool:
             listener(engine, message)
 
     def _ended(self, link: ActorLink) -> None:
-        """On the thread that read from it.  Where its lease is good the next look tries it again."""
+        """Drop the link, on the thread that read from it.  If its lease is valid, the next round connects again."""
         with self._changing:
             if self._links.get(link.engine) is link:
                 del self._links[link.engine]

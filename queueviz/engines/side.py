@@ -44,7 +44,7 @@ class Side:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, message: wire.Message) -> None:
-        """What the web process said."""
+        """Carry out a message of the web process."""
         kind, *rest = message
         try:
             getattr(self, f"_on_{kind}")(*rest)
@@ -57,7 +57,7 @@ class Side:
         return round(self._hub.late_s() * 1_000)
 
     def moved(self, slug: str) -> None:
-        """Another engine has the sandbox: who watches it connects again, and is led there."""
+        """Close the sockets of a sandbox that another engine has now: their clients connect again, to that one."""
         for number in [number for number, slugs in self._joined.items() if slug in slugs]:
             self._begin(self._close(number, ENGINE_ENDED))
 
@@ -70,12 +70,12 @@ class Side:
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _on_call(self, number: int, verb: str, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _on_call(self, number: int, verb: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         future: Future[Any]
         try:
-            future = getattr(self._port, verb)(*given, **named)
-        except Exception as why:
-            self._send(wire.pack_failure(number, why))
+            future = getattr(self._port, verb)(*args, **named)
+        except Exception as error:
+            self._send(wire.pack_failure(number, error))
         else:
             future.add_done_callback(partial(self._answer, number))
 
@@ -83,9 +83,9 @@ class Side:
         self._done(number, self._hub.counted())
 
     def _answer(self, number: int, done: "Future[Any]") -> None:
-        why = done.exception()
-        if why is not None:
-            return self._send(wire.pack_failure(number, why))
+        error = done.exception()
+        if error is not None:
+            return self._send(wire.pack_failure(number, error))
         return self._done(number, done.result())
 
     def _done(self, number: int, value: Any) -> None:
@@ -122,19 +122,19 @@ class Side:
         self._begin(self._join(call, number, name, after))
 
     async def _join(self, call: int, number: int, name: str, after: int | None) -> None:
-        """A refusal goes to the viewer; the answer says only that it was carried out."""
+        """Open a channel for a viewer.  A refusal goes to the viewer; the answer only confirms the call."""
         try:
             if (viewer := self._viewers.get(number)) is not None:
                 await self._hub.join(viewer, name, after)
-        except Exception as why:
+        except Exception as error:
             log.exception("opening a channel failed")
-            return self._send(wire.pack_failure(call, why))
+            return self._send(wire.pack_failure(call, error))
         return self._done(call, None)
 
-    def _on_viewer(self, number: int, does: str, given: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _on_viewer(self, number: int, does: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
         """`does`: a method of the hub whose first argument is the viewer, and that answers nothing."""
         if (viewer := self._viewers.get(number)) is not None:
-            getattr(self._hub, does)(viewer, *given, **named)
+            getattr(self._hub, does)(viewer, *args, **named)
 
     def _on_recheck(self, slug: str) -> None:
         self._begin(self._hub.recheck(slug))
@@ -144,7 +144,7 @@ class Side:
             waiting.set_result(value)
 
     async def _show(self, number: int, hears_beats: bool, text: str) -> None:
-        """What one turn of the loop shows goes out together, and a text for many viewers once."""
+        """Queue a text for a viewer.  One turn's texts are sent together, and a text for many viewers once."""
         if not hears_beats and text.startswith(BEAT):
             return
         if not self._frames:
@@ -166,11 +166,11 @@ class Side:
     async def _still_see(self, asked: Sequence[tuple[Any, str]]) -> list[Sight]:
         return list(await self._ask_web("still_see", list(asked)))
 
-    async def _ask_web(self, question: str, *given: Any) -> Any:
+    async def _ask_web(self, question: str, *args: Any) -> Any:
         """Raises TimeoutError.  The database is the web's."""
         number = next(self._numbers)
         waiting = self._questions[number] = self._loop.create_future()
-        self._send(wire.pack((question, number, *given)))
+        self._send(wire.pack((question, number, *args)))
         try:
             return await asyncio.wait_for(waiting, WEB_WITHIN_S)
         finally:

@@ -31,7 +31,7 @@ JOINED_WITHIN_S = 30.0  # a class opens its boards at once, on a machine that ha
 
 
 class Entered(NamedTuple):
-    """What the engines call a viewer, and those that know it; it hears the first one's beats."""
+    """A viewer's number in the engines, and the engines that have it; only the first one's beats are sent to it."""
 
     number: int
     engines: list[Place]
@@ -41,7 +41,7 @@ NOT_ENTERED = Entered(0, [])
 
 
 class Viewers:
-    """Has the methods of `Hub` that a socket calls.  All on one loop, but for `hear`."""
+    """The viewers, with the methods of `Hub` that a socket calls.  All on one loop, but for `hear`."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Viewers:
         self._pool.listeners.append(self.hear)
 
     def counted(self) -> dict[str, int]:
-        """As `Hub.counted`, of all engines.  Raises EngineBusy."""
+        """Return the counters as `Hub.counted`, of all engines.  Raises EngineBusy."""
         far: list[dict[str, int]] = answer(self.port.figures())
         return {**together(far), "sockets": len(self._entered)}  # one may have channels in several engines
 
@@ -86,13 +86,13 @@ class Viewers:
                 self._pool.say(engine, "forget", entered.number)
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
-        """As `Hub.join`.  Where the engine does not answer the channel ends with `failed`."""
+        """Open a channel as `Hub.join`.  If the engine does not answer, the channel ends with `failed`."""
         if (entered := self._entered.get(viewer)) is None:
             return None
         try:
             await self.reach(slug_of(name) or "")
-        except EngineBusy as why:
-            log.info("%s was not opened: %s", name, why)
+        except EngineBusy as error:
+            log.info("%s was not opened: %s", name, error)
             return await viewer.send(frames.end(name[:1_000], "failed"))
         engine = self._engine_of(name)
         if engine not in entered.engines:
@@ -103,14 +103,14 @@ class Viewers:
         joined = asyncio.wrap_future(self._pool.ask(engine, "join", entered.number, name, after))
         try:
             await asyncio.wait_for(joined, JOINED_WITHIN_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("%s was not opened: %s", name, why)
+        except (SandboxError, TimeoutError) as error:
+            log.info("%s was not opened: %s", name, error)
             await viewer.send(frames.end(name[:1_000], "failed"))
 
     async def reach(self, slug: str) -> None:
-        """Until an engine has the sandbox: the lease of one that is gone runs for some seconds.
+        """Wait until an engine has the sandbox: the lease of a lost engine runs for some seconds.
 
-        Raises EngineBusy: none may have it in time.
+        Raises EngineBusy if no engine gets it in time.
         """
         if not slug:
             return
@@ -128,7 +128,7 @@ class Viewers:
         self._do(viewer, "leave", name, at=self._engine_of(name))
 
     def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
-        """Each engine knows its own channels."""
+        """Pass acknowledgements to each engine, which picks its own channels."""
         self._do(viewer, "acknowledge", painted)
 
     def hide(self, viewer: Viewer, *, hidden: bool) -> None:
@@ -141,7 +141,7 @@ class Viewers:
     # --- what the engines say ----------------------------------------------------------------------------------------
 
     def hear(self, engine: Place, message: wire.Message | None) -> None:
-        """Called on the thread that reads from the engine."""
+        """Take a message, on the thread that reads from the engine."""
         try:
             self._loop.call_soon_threadsafe(self._take, engine, message)
         except RuntimeError:  # the loop is closed, and its sockets with it
@@ -157,7 +157,7 @@ class Viewers:
             self._delivering = self._loop.create_task(self._deliver())
 
     async def _deliver(self) -> None:
-        """In their order.  Nothing here waits for a reader."""
+        """Deliver messages in their order, without waiting for a reader."""
         while self._heard:
             engine, message = self._heard.popleft()
             if message is None:
@@ -173,21 +173,21 @@ class Viewers:
     async def _close(self, viewer: Viewer, code: int) -> None:
         try:
             await viewer.close(code)
-        except Exception as why:  # the socket went away; its consumer says so in a moment
-            log.debug("closing the socket of %s failed: %s", viewer.address, why)
+        except Exception as error:  # the socket went away; its consumer says so in a moment
+            log.debug("closing the socket of %s failed: %s", viewer.address, error)
 
     async def _engine_ended(self, engine: Place) -> None:
         for viewer, entered in list(self._entered.items()):
             if engine in entered.engines:
                 await self._close(viewer, ENGINE_ENDED)
 
-    async def _answer(self, engine: Place, question: str, number: int, *given: Any) -> None:
-        """Where the database does not answer, no right is given, and none is taken away."""
+    async def _answer(self, engine: Place, question: str, number: int, *args: Any) -> None:
+        """Answer an engine's question about rights.  If the database fails, no right is granted and none is revoked."""
         try:
-            answer: Any = await (self._may_see(*given) if question == "may_see" else self._may_still_see(*given))
-        except Exception as why:
-            log.warning("rights could not be checked: %s", why)
-            answer = [Sight.NO_SCORES] * len(given[0]) if question == "still_see" else Sight.NOTHING
+            answer: Any = await (self._may_see(*args) if question == "may_see" else self._may_still_see(*args))
+        except Exception as error:
+            log.warning("rights could not be checked: %s", error)
+            answer = [Sight.NO_SCORES] * len(args[0]) if question == "still_see" else Sight.NOTHING
         self._pool.say(engine, "answer", number, answer)
 
     async def _may_see(self, number: int, slug: str) -> Sight:
@@ -195,20 +195,20 @@ class Viewers:
         return Sight.NOTHING if viewer is None else await viewer.may_see(slug)
 
     async def _may_still_see(self, asked: Sequence[tuple[int, str]]) -> list[Sight]:
-        there = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
-        found = iter(await self._still_see([(there[number], slug) for number, slug in asked if number in there]))
-        return [next(found) if number in there else Sight.NOTHING for number, _ in asked]
+        visitors = {number: self._by_number[number].who for number, _ in asked if number in self._by_number}
+        sights = iter(await self._still_see([(visitors[number], slug) for number, slug in asked if number in visitors]))
+        return [next(sights) if number in visitors else Sight.NOTHING for number, _ in asked]
 
     def _engine_of(self, name: str) -> Place:
-        """One that has the channel's sandbox, or says that there is none."""
+        """Return the engine that has the channel's sandbox, or that reports that there is none."""
         return self._pool.place_of(slug_of(name) or "")
 
-    def _do(self, viewer: Viewer, does: str, *given: Any, at: Place = None, **named: Any) -> None:
-        """In the hubs that know the viewer, or in that of one engine."""
+    def _do(self, viewer: Viewer, does: str, *args: Any, at: Place = None, **named: Any) -> None:
+        """Act on the viewer in the hubs that have it, or in that of one engine."""
         entered = self._entered.get(viewer, NOT_ENTERED)
         for engine in entered.engines:
             if at in (None, engine):
-                self._pool.say(engine, "viewer", entered.number, does, given, named)
+                self._pool.say(engine, "viewer", entered.number, does, args, named)
 
     def _begin(self, work: Any) -> None:
         task = self._loop.create_task(work)

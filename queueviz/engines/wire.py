@@ -30,7 +30,7 @@ class Begin(NamedTuple):
 
 
 def pack(message: Message) -> bytes:
-    """Raises what pickling raises, before anything is sent."""
+    """Return the packed message.  Raises the errors of pickling before anything is sent."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return LENGTH.pack(len(body)) + body
 
@@ -40,17 +40,17 @@ def unpack(packed: bytes) -> Message:
     return message
 
 
-def pack_failure(number: int, why: BaseException) -> bytes:
+def pack_failure(number: int, error: BaseException) -> bytes:
     """The answer of a call that failed; of an exception that does not travel, its text does."""
     try:
-        return pack(("failed", number, why))
+        return pack(("failed", number, error))
     except Exception:
-        kind = SandboxError if isinstance(why, SandboxError) else EngineBusy
-        return pack(("failed", number, kind(f"{type(why).__name__}: {why}")))
+        kind = SandboxError if isinstance(error, SandboxError) else EngineBusy
+        return pack(("failed", number, kind(f"{type(error).__name__}: {error}")))
 
 
 def messages(end: socket.socket) -> Iterator[Any]:
-    """Until the other end is closed.  For a thread that does nothing else."""
+    """Yield messages until the other end is closed.  Use it on a thread of its own."""
     while head := _exactly(end, LENGTH.size):
         [size] = LENGTH.unpack(head)
         if not (body := _exactly(end, size)):
@@ -59,7 +59,10 @@ def messages(end: socket.socket) -> Iterator[Any]:
 
 
 def _exactly(end: socket.socket, size: int) -> bytearray:
-    """Empty at the end.  Nothing beyond it is read: the loop of an engine reads on where this stops."""
+    """Return exactly `size` bytes; empty at the end of the stream.
+
+    Reads nothing beyond: an engine's loop reads on from there.
+    """
     taken = bytearray()
     while len(taken) < size:
         piece = end.recv(size - len(taken))
@@ -70,7 +73,7 @@ def _exactly(end: socket.socket, size: int) -> bytearray:
 
 
 async def messages_of(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
-    """As `messages`, on a loop."""
+    """Yield messages as `messages`, on a loop."""
     while True:
         try:
             [size] = LENGTH.unpack(await stream.readexactly(LENGTH.size))

@@ -1,1 +1,1 @@
-"""What five articles say of RocketMQ, what its code does, what we do, and the tests that show it (docs/fidelity.md)."""
+"""Claims of five articles about RocketMQ, compared with its code, with QueueViz and with tests (docs/fidelity.md)."""

@@ -47,7 +47,7 @@ def rows_of(item: pytest.Item) -> list[str]:
 
 
 class Tally:
-    """How each test ended: `passed`, `failed` or `skipped`, whatever of setup, call and teardown was the worst."""
+    """The outcome of each test: `passed`, `failed` or `skipped`, the worst of setup, call and teardown."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
@@ -62,9 +62,9 @@ class Tally:
         rows: Any = next((value for name, value in report.user_properties if name == ROWS), ())
         if not rows:
             return
-        seen = self.tests.setdefault(report.nodeid, {"id": report.nodeid, "rows": list(rows), "outcome": PASSED})
-        if report.outcome == "failed" or (report.outcome == "skipped" and seen["outcome"] == PASSED):
-            seen["outcome"] = report.outcome  # an expected failure is reported as skipped: it shows nothing either
+        test = self.tests.setdefault(report.nodeid, {"id": report.nodeid, "rows": list(rows), "outcome": PASSED})
+        if report.outcome == "failed" or (report.outcome == "skipped" and test["outcome"] == PASSED):
+            test["outcome"] = report.outcome  # an expected failure is reported as skipped: it shows nothing either
 
     def pytest_sessionfinish(self) -> None:
         self.out.write_text(json.dumps({"tests": list(self.tests.values()), "unread": list(self.unread)}), "utf-8")

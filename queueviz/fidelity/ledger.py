@@ -39,7 +39,7 @@ MOST_CHARS = 240  # of one sentence
 
 
 class LedgerBroken(ValueError):
-    """A row that is incomplete, unknown, or there twice; the message says which and where."""
+    """A row that is incomplete, unknown or duplicate; the message names it and its file."""
 
 
 class Claim(NamedTuple):
@@ -63,7 +63,7 @@ class Claim(NamedTuple):
 
     @property
     def section(self) -> str:
-        """0 to 4, or D."""
+        """The section: 0 to 4, or D."""
         return self.row[0]
 
     @property
@@ -100,7 +100,7 @@ class Ledger(Mapping[str, Claim]):
 
 
 def place_of(row: str) -> tuple[str, int]:
-    """Where a row id sorts: by section, then by number."""
+    """Return the sort key of a row id: section, then number."""
     return (row[0], int(row[1:].removeprefix(".")))
 
 
@@ -111,15 +111,15 @@ def ledger() -> Ledger:
 
 
 def load(directory: Path) -> Ledger:
-    """Read every file of rows, and refuse what a reader could stumble over."""
-    found: dict[str, Claim] = {}
+    """Read every file of rows, and refuse incomplete, unknown or duplicate ones."""
+    claims: dict[str, Claim] = {}
     for path in sorted(directory.glob("*.toml")):
         for claim in read(path):
-            if claim.row in found:
+            if claim.row in claims:
                 raise LedgerBroken(f"{path.name}: row {claim.row} is there twice")
-            found[claim.row] = claim
-    _check_whole(found)
-    return Ledger(found.values())
+            claims[claim.row] = claim
+    _check_whole(claims)
+    return Ledger(claims.values())
 
 
 def read(path: Path) -> list[Claim]:
@@ -167,17 +167,17 @@ def _complaints(claim: Claim) -> Iterable[str]:
         yield "only a difference names its article"
 
 
-def _check_whole(found: Mapping[str, Claim]) -> None:
-    wanted = {
+def _check_whole(claims: Mapping[str, Claim]) -> None:
+    expected = {
         f"D{n}" if section == "D" else f"{section}.{n}"
         for section, count in ROWS_OF.items()
         for n in range(1, count + 1)
     }
-    if missing := wanted - set(found):
+    if missing := expected - set(claims):
         raise LedgerBroken(f"row {min(missing, key=place_of)} is missing")
-    if unknown := set(found) - wanted:
+    if unknown := set(claims) - expected:
         raise LedgerBroken(f"row {min(unknown, key=place_of)} is none of the articles'")
-    for claim in found.values():
+    for claim in claims.values():
         for difference in claim.differs:
-            if difference not in found or not difference.startswith("D"):
+            if difference not in claims or not difference.startswith("D"):
                 raise LedgerBroken(f"row {claim.row} names the difference {difference}, which there is not")

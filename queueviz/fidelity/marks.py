@@ -1,7 +1,7 @@
-"""Which tests carry `@pytest.mark.seed("0.27", …)`, read from their source without running anything.
+"""Tests with `@pytest.mark.seed("0.27", …)`, read from their source without running anything.
 
-A mark is found on a function, a class, in `pytestmark`, in `pytest.param(marks=…)`, and through a module's own constant
-that holds it.  One written in another way would be missed, so it is refused.
+A mark is found on a function, a class, in `pytestmark`, in `pytest.param(marks=…)`, and through a module's own
+constant that holds it.  A mark written in another way would be missed, so it is refused.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ class MarkUnread(ValueError):
 
 def scan(directory: Path, root: Path) -> list[Mark]:
     """All marks below `directory`; test ids are relative to `root`.  By file, then in the order of the source."""
-    found = []
+    marks = []
     for path in sorted(directory.rglob("test_*.py")):
         text = path.read_text("utf-8")
         if MARKER in text:
-            found += _Source(path.relative_to(root).as_posix(), ast.parse(text)).marks()
-    return found
+            marks += _Source(path.relative_to(root).as_posix(), ast.parse(text)).marks()
+    return marks
 
 
 def by_row(marks: Iterable[Mark]) -> dict[str, list[str]]:
-    """Row → tests, each once."""
-    found: dict[str, list[str]] = {}
+    """Return tests by row, each once."""
+    tests: dict[str, list[str]] = {}
     for row, test in marks:
-        if test not in found.setdefault(row, []):
-            found[row].append(test)
-    return found
+        if test not in tests.setdefault(row, []):
+            tests[row].append(test)
+    return tests
 
 
 class _Source:
@@ -56,11 +56,11 @@ class _Source:
         }
 
     def marks(self) -> list[Mark]:
-        found = list(self._of(self.tree.body, self.name, self._pytestmark(self.tree.body)))
+        marks = list(self._of(self.tree.body, self.name, self._pytestmark(self.tree.body)))
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and _is_mark(node) and node not in self.read:
                 raise MarkUnread(f"{self.name}:{node.lineno}: this mark belongs to no test that can be read from here")
-        return found
+        return marks
 
     def _of(self, body: list[ast.stmt], prefix: str, outer: list[str]) -> Iterator[Mark]:
         for node in body:
@@ -72,16 +72,16 @@ class _Source:
                     yield Mark(row, f"{prefix}::{node.name}")
 
     def _pytestmark(self, body: list[ast.stmt]) -> list[str]:
-        given = [
+        assigned = [
             node.value
             for node in body
             if isinstance(node, ast.Assign)
             and any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
         ]
-        return self._rows(given)
+        return self._rows(assigned)
 
     def _rows(self, expressions: Iterable[ast.expr]) -> list[str]:
-        """Rows of the marks in decorators, lists of marks, and parameters."""
+        """Return rows of the marks in decorators, lists of marks, and parameters."""
         rows: list[str] = []
         for expression in expressions:
             if isinstance(expression, ast.Name) and expression.id in self.constants:

@@ -46,18 +46,18 @@ def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Words that markdown and HTML leave as they are: `%RETRY%<group>` is no tag, `w * 4` no emphasis."""
+    """Return words that markdown and HTML leave as they are: `%RETRY%<group>` is no tag, `w * 4` no emphasis."""
     return cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 
 def _row(claim: Claim, tests: list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    said = _plain(claim.claim)
+    claim_text = _plain(claim.claim)
     if claim.has_values:
-        said += f" (**{_plain(claim.seed_value)}** → **{_plain(claim.code_value)}**)"
+        claim_text += f" (**{_plain(claim.seed_value)}** → **{_plain(claim.code_value)}**)"
     if claim.differs:
-        said += f" Differs: {', '.join(claim.differs)}."
+        claim_text += f" Differs: {', '.join(claim.differs)}."
     code = _plain(f"{claim.rocketmq} ({claim.source})")
-    return (claim.row, said, code, _plain(claim.ours), _links(tests))
+    return (claim.row, claim_text, code, _plain(claim.ours), _links(tests))
 
 
 def _links(tests: list[str] | tuple[str, ...]) -> str:

@@ -1,6 +1,6 @@
-"""Running the tests behind the ledger, and saying plainly what is missing.
+"""The run of the tests behind the ledger, and a list of what is missing.
 
-pytest runs in a process of its own, so that its settings, its warnings and its exit are its own; it speaks on stderr.
+pytest runs in a process of its own, so that its settings, warnings and exit are its own; it writes to stderr.
 """
 
 from __future__ import annotations
@@ -65,37 +65,40 @@ def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
         if done.returncode not in FINISHED or not out.exists():
             raise RunBroken(f"pytest ended with exit code {done.returncode} before all tests had run.")
         read = json.loads(out.read_text("utf-8"))
-        return Run([Outcome(one["id"], tuple(one["rows"]), one["outcome"]) for one in read["tests"]], read["unread"])
+        return Run(
+            [Outcome(outcome["id"], tuple(outcome["rows"]), outcome["outcome"]) for outcome in read["tests"]],
+            read["unread"],
+        )
 
 
 def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
     """`[{"row", "claim", "tests": [{"id", "outcome"}]}]`, a row without a test included."""
-    found: dict[str, list[dict[str, str]]] = {claim.row: [] for claim in claims}
-    for one in outcomes:
-        for row in dict.fromkeys(one.rows):
-            if row in found:
-                found[row].append({"id": one.id, "outcome": one.outcome})
-    return [{"row": claim.row, "claim": claim.claim, "tests": found[claim.row]} for claim in claims]
+    tests: dict[str, list[dict[str, str]]] = {claim.row: [] for claim in claims}
+    for outcome in outcomes:
+        for row in dict.fromkeys(outcome.rows):
+            if row in tests:
+                tests[row].append({"id": outcome.id, "outcome": outcome.outcome})
+    return [{"row": claim.row, "claim": claim.claim, "tests": tests[claim.row]} for claim in claims]
 
 
 def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
-    """Why the ledger cannot be believed: rows no test shows, marks of rows there are not, tests that did not pass."""
-    said = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
+    """Return the ledger's faults: rows no test shows, marks of unknown rows, tests that did not pass."""
+    sentences = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:
         if not entry["tests"]:
-            said.append(f"{entry['row']}: no test shows this row.")
-        said += [
+            sentences.append(f"{entry['row']}: no test shows this row.")
+        sentences += [
             f"{entry['row']}: {test['id']} {_became(test['outcome'])}."
             for test in entry["tests"]
             if test["outcome"] != "passed"
         ]
-    said += [
-        f"{one.id} is marked with {row}, which is no row."
-        for one in ended.outcomes
-        for row in one.rows
+    sentences += [
+        f"{outcome.id} is marked with {row}, which is no row."
+        for outcome in ended.outcomes
+        for row in outcome.rows
         if row not in known
     ]
-    return said
+    return sentences
 
 
 def _became(outcome: str) -> str:

@@ -74,16 +74,16 @@ class Shown:
 def shown(
     rows: Ledger, language: str, *, slug: str | None, search: str = "", section: str = "", differing: bool = False
 ) -> Shown:
-    """The rows a reader asked for: every word of `search` occurs in a row, in their language or in English."""
+    """Return the rows of a search: a row has every word of `search`, in the reader's language or in English."""
     words = search[:LONGEST_SEARCH].casefold().split()
-    found = []
+    sections = []
     for name, title in SECTIONS:
         if section in ("", name):
             kept = [claim for claim in rows.section(name) if not differing or claim.has_values or claim.differs]
             made = [_row(rows, claim, language, slug) for claim in kept if _has(claim, words)]
             if made:
-                found.append(Section(name, title, made))
-    return Shown(found, sum(len(one.rows) for one in found), len(rows))
+                sections.append(Section(name, title, made))
+    return Shown(sections, sum(len(section.rows) for section in sections), len(rows))
 
 
 def values_of(rows: Ledger, differences: Iterable[str], language: str) -> list[Values]:
@@ -93,9 +93,9 @@ def values_of(rows: Ledger, differences: Iterable[str], language: str) -> list[V
     ]
 
 
-def seen_at(rows: Ledger, place: str) -> list[str]:
+def seen_at(rows: Ledger, board: str) -> list[str]:
     """The differences whose values are seen at that page."""
-    return [claim.row for claim in rows.section("D") if place in claim.where]
+    return [claim.row for claim in rows.section("D") if board in claim.where]
 
 
 def _row(rows: Ledger, claim: Claim, language: str, slug: str | None) -> Row:
@@ -108,16 +108,16 @@ def _row(rows: Ledger, claim: Claim, language: str, slug: str | None) -> Row:
         claim.source,
         claim.said("ours", language),
         claim.ours == SAME,
-        [(PLACES[place], _address(place, slug)) for place in claim.where],
+        [(PLACES[board], _address(board, slug)) for board in claim.where],
         rows.concerned(claim.row) if claim.section == "D" else [],
     )
 
 
-def _address(place: str, slug: str | None) -> str | None:
+def _address(board: str, slug: str | None) -> str | None:
     """A client's page has the client in its address, so the way there begins on the Board."""
-    if slug is None or place not in BOARDS:
+    if slug is None or board not in BOARDS:
         return None
-    return f"/s/{quote(slug)}/" + ("" if place in ("board", "client") else BOARDS[place].path)
+    return f"/s/{quote(slug)}/" + ("" if board in ("board", "client") else BOARDS[board].path)
 
 
 def _has(claim: Claim, words: list[str]) -> bool:

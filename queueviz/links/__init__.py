@@ -1,1 +1,1 @@
-"""What is kept and handed on of a run: share links, recipes, recordings, branches, the past."""
+"""Kept and shared parts of a run: share links, recipes, recordings, branches, the past."""

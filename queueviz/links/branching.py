@@ -22,14 +22,14 @@ def branch(
     without: Iterable[int] = (),
     instead: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> ownership.Created:
-    """Begin to make one of what the visitor sees.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
+    """Begin to make a branch of the visible run.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
     visit = policy.visit_at(visitor, slug, "see")
     parent = policy.ours(visit)
     demand_answers_given(visit)
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     changes: dict[int, Action | None] = dict.fromkeys(without)
-    for seq, given in (instead or {}).items():
-        changes[seq] = action = parse_action(given)
+    for seq, fields in (instead or {}).items():
+        changes[seq] = action = parse_action(fields)
         if not allows("owner", action):
             raise policy.forbidden(visitor, visit)
     return ownership.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
@@ -57,7 +57,7 @@ def demand_answers_given(visit: policy.Visit) -> None:
 
 
 def state(slug: str) -> dict[str, Any]:
-    """How far its making is: `state`, `progress` from 0 to 1, `failed`."""
+    """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`."""
     row: dict[str, Any] | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
         raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)

@@ -9,15 +9,15 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def answer(request: HttpRequest, path: Path, content_type: str) -> HttpResponse:
-    """200, 206 of one range, 304 or 416.  Several ranges are answered by the whole file."""
+    """Return 200, 206 of one range, 304 or 416.  Several ranges are answered by the whole file."""
     status = path.stat()
     tag, total = f'"{status.st_mtime_ns:x}-{status.st_size:x}"', status.st_size
     if request.headers.get("If-None-Match") == tag:
         return _with(HttpResponseNotModified(), tag)
-    found = _RANGE.fullmatch(request.headers.get("Range", ""))
-    if found is None or not (found[1] or found[2]) or request.headers.get("If-Range", tag) != tag:
+    match = _RANGE.fullmatch(request.headers.get("Range", ""))
+    if match is None or not (match[1] or match[2]) or request.headers.get("If-Range", tag) != tag:
         return _with(HttpResponse(path.read_bytes(), content_type=content_type), tag)
-    begins, ends = _places(found[1], found[2], total)
+    begins, ends = _places(match[1], match[2], total)
     if begins >= ends:
         refused = HttpResponse(status=416, content_type=content_type)
         refused["Content-Range"] = f"bytes */{total}"

@@ -1,7 +1,7 @@
 """Incidents of the gallery as sandboxes: their recipes, and their markers in a sandbox's replay.
 
-Nothing of them is kept in the database.  Which incident a sandbox is a run of follows from its seed, and where the
-markers stand from its journal; for a while that is remembered here, since a journal does not change.
+The database keeps nothing of them.  A sandbox's incident follows from its seed, and its markers' positions from its
+journal.  Both are cached here for a while, since a journal does not change.
 """
 
 import time
@@ -47,8 +47,8 @@ def cards(visitor: Visitor) -> list[dict[str, Any]]:
     """All of the gallery, in the reader's language; `mine`: the address of a sandbox in which it was opened."""
     mine: dict[str, str] = {}
     for sandbox in policy.sandboxes_of(visitor):
-        if not sandbox.branch_of and (found := incident_of(engine.directory_of(sandbox.slug))) is not None:
-            mine.setdefault(found.slug, reverse("branching", args=[sandbox.slug]))
+        if not sandbox.branch_of and (opened := incident_of(engine.directory_of(sandbox.slug))) is not None:
+            mine.setdefault(opened.slug, reverse("branching", args=[sandbox.slug]))
     return [
         {
             **said(incident),
@@ -60,7 +60,7 @@ def cards(visitor: Visitor) -> list[dict[str, Any]]:
 
 
 def said(incident: Incident) -> dict[str, Any]:
-    """Its texts in the reader's language, and the lab that explains it."""
+    """Return its texts in the reader's language, and the lab that explains it."""
     lab = LABS[incident.lab]
     return {
         "slug": incident.slug,
@@ -75,9 +75,9 @@ def said(incident: Incident) -> dict[str, Any]:
 
 
 def shown(slug: str) -> dict[str, Any] | None:
-    """What the replay of a sandbox shows of its incident, with the markers found so far; None: it is of none."""
-    found = _recall(slug)
-    if found is None:
+    """Return the incident of a sandbox for its replay, with the markers found so far.  None: it has no incident."""
+    recalled = _recall(slug)
+    if recalled is None:
         return None
     notes = [
         {
@@ -86,19 +86,19 @@ def shown(slug: str) -> dict[str, Any] | None:
             "title": gettext(note.title),
             "text": filled(note.text, note.values),
             "question": gettext(note.question) if note.question else "",
-            "address": _address(slug, found.incident, note.seq),
+            "address": _address(slug, recalled.incident, note.seq),
         }
-        for number, note in enumerate(found.noted.notes, start=1)
+        for number, note in enumerate(recalled.noted.notes, start=1)
     ]
-    return {**said(found.incident), "notes": notes}
+    return {**said(recalled.incident), "notes": notes}
 
 
 def first_address(slug: str) -> str:
     """The replay of a sandbox at its first marker; the sandbox, where there is none."""
-    found = _recall(slug)
-    if found is None or not found.noted.notes:
+    recalled = _recall(slug)
+    if recalled is None or not recalled.noted.notes:
         return reverse("sandbox", args=[slug])
-    return _address(slug, found.incident, found.noted.notes[0].seq)
+    return _address(slug, recalled.incident, recalled.noted.notes[0].seq)
 
 
 def _address(slug: str, incident: Incident, seq: int) -> str:

@@ -1,4 +1,4 @@
-"""What labs open with: recordings that are made beside the server at first need, and kept in the data home."""
+"""Recordings that labs open with: made beside the server at first need, and kept in the data home."""
 
 import threading
 from pathlib import Path
@@ -30,7 +30,7 @@ _lock = threading.Lock()
 
 
 def find(lab: Lab) -> LabRecording | None:
-    """None: it is not made yet."""
+    """Return the lab's recording.  None: it is not made yet."""
     path = _path(lab)
     try:
         beside = orjson.loads(path.with_suffix(".json").read_bytes())
@@ -40,7 +40,7 @@ def find(lab: Lab) -> LabRecording | None:
 
 
 def make(lab: Lab) -> Play:
-    """The play that makes it, perhaps begun before.  Raises ActionRefused: 503 too many plays, 409 it was not made."""
+    """Return the play that makes it, perhaps begun before.  Raises ActionRefused: 503 too many plays, 409 it failed."""
     with _lock:
         making = _makings.get(lab.slug)
         if making is None or making.state == "done":  # what it made is gone

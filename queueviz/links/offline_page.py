@@ -27,10 +27,10 @@ LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is w
 
 
 class Letters(json.JSONEncoder):
-    """As they are: their escapes have twice the bytes."""
+    """A JSON encoder that keeps letters as they are: their escapes have twice the bytes."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**{**given, "ensure_ascii": False})
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "ensure_ascii": False})
 
 
 def offline_page(recording: bytes, *, title: str, language: str) -> str:
@@ -56,8 +56,8 @@ def _address(module: str) -> str:
 def _said() -> dict[str, Any]:
     """The texts of the families that the modules name."""
     families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
-    found = texts(PLAYER_WORDS)
-    return found | {"texts": {key: text for key, text in found["texts"].items() if key.partition(".")[0] in families}}
+    words = texts(PLAYER_WORDS)
+    return words | {"texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}
 
 
 def _style(name: str) -> str:
@@ -65,7 +65,7 @@ def _style(name: str) -> str:
 
 
 def _shortened(source: str) -> str:
-    """Without comments, indentation and empty lines."""
+    """Return the source without comments, indentation and empty lines."""
     return INDENT.sub("", COMMENT.sub("", source))
 
 

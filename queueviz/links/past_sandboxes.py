@@ -30,8 +30,8 @@ class Moment(Play):
         self._drop_unasked()
         super().run()
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        super()._hear(said)
+    def _hear(self, message: dict[str, Any]) -> None:
+        super()._hear(message)
         self._drop_unasked()
 
     def _drop_unasked(self) -> None:
@@ -45,25 +45,25 @@ _places = threading.Semaphore(LIMITS.moments_at_once)
 
 
 def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
-    """Begun where it is not known; `admit` raises where this visitor may have no more made.
+    """Return the execution of the event, begun if there is none.  `admit` raises if the visitor may have no more made.
 
     Raises ActionRefused: 503 too many wait.
     """
     with _lock:
-        found = _moments.get((slug, at))
-        if found is None or found.state == "cancelled":
+        moment = _moments.get((slug, at))
+        if moment is None or moment.state == "cancelled":
             if sum(not other.is_over for other in _moments.values()) >= LIMITS.moments_waiting:
                 raise ActionRefused(503, "Too many events are being executed again.", "Try again in a minute.")
             admit()
-            found = _moments[slug, at] = Moment(slug, at)
+            moment = _moments[slug, at] = Moment(slug, at)
             for old in [key for key, other in _moments.items() if other.is_over][: -LIMITS.moments_kept]:
                 del _moments[old]
-            threading.Thread(target=_in_turn, args=(found,), name="moment", daemon=True).start()
+            threading.Thread(target=_in_turn, args=(moment,), name="moment", daemon=True).start()
         _moments.move_to_end((slug, at))
-        found.asked_s = time.monotonic()
-        if found.state == "failed":
+        moment.asked_s = time.monotonic()
+        if moment.state == "failed":
             del _moments[slug, at]  # said once, and begun again by who asks again
-        return found
+        return moment
 
 
 def _in_turn(moment: Moment) -> None:

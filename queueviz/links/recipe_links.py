@@ -25,45 +25,48 @@ LIMITS = HostLimits()
 
 
 class Made(NamedTuple):
-    """Path and fragment of the link, and the range as a test in Python."""
+    """A recipe link: its path and fragment, and the range as a test in Python."""
 
     address: str
     test: str
 
 
 def make(slug: str, first: int, at: int) -> Made:
-    """Of the run up to event `at`; the test is of `first` to `at`.  Raises ActionRefused: 404, 409, 422."""
+    """Return the recipe of the run up to event `at`, with a test of events `first` to `at`.
+
+    Raises ActionRefused: 404, 409, 422.
+    """
     text = pack(engine.answer(engine.port().recipe(slug, at)), LIMITS)
     first = min(first, at)
     if at - first >= LIMITS.recipe_test_events:
         raise ActionRefused(
             422, "A test is of at most {most} events.", "Choose a later first event.", most=LIMITS.recipe_test_events
         )
-    found = engine.answer(engine.port().entries(slug, first - 1, at - first + 1, longs_as_text=False))
-    rows = [row for row in found.rows if int(row["seq"]) <= at]
+    entries = engine.answer(engine.port().entries(slug, first - 1, at - first + 1, longs_as_text=False))
+    rows = [row for row in entries.rows if int(row["seq"]) <= at]
     return Made(f"{reverse('recipe')}#{text}", program_of(text, rows, first, at))
 
 
 def read(visitor: Visitor, text: str) -> RunOrder:
-    """Of what was pasted: the text, or the link that ends with it.  Raises ActionRefused (422, 429)."""
+    """Return the order in a pasted text: a recipe, or the link that ends with one.  Raises ActionRefused (422, 429)."""
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     order = unpack(text.strip().rpartition("#")[2], LIMITS)
-    for one in order.came:
+    for entry in order.came:
         if (
-            one.name is not None
-            and one.fields is not None
-            and not allows("owner", parse_action({**one.fields, "action": one.name}))
+            entry.name is not None
+            and entry.fields is not None
+            and not allows("owner", parse_action({**entry.fields, "action": entry.name}))
         ):
             raise ActionRefused(
                 422,
                 "This recipe has an action that an owner may not do: {action}.",
                 "Ask for one up to an earlier event.",
-                action=one.name,
+                action=entry.name,
             )
     return order
 
 
 def open_it(visitor: Visitor, order: RunOrder) -> ownership.Created:
-    """A sandbox of the visitor's own; its making has begun.  Raises as `owners.branch`."""
+    """Begin to make a sandbox of the visitor's own.  Raises as `ownership.branch`."""
     incident = with_seed(order.seed)
     return ownership.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

@@ -47,7 +47,7 @@ class Making:
 
 
 class Recordings:
-    """Of one data home.  `admit` of `find` raises where this visitor may have no more made."""
+    """The recordings of one data home.  `admit` of `find` raises if the visitor may have no more made."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Recordings:
             return making
 
     def forget(self, slug: str) -> None:
-        """Its sandbox is gone."""
+        """Delete the recordings of a deleted sandbox."""
         self._drop([path for path in list(self._made) if path.parent.name == slug])
         shutil.rmtree(self._home / FOLDER / slug, ignore_errors=True)
 
@@ -125,8 +125,8 @@ class Recordings:
                     del self._made[making.path]
                     if making.why is None:
                         part.replace(making.path)
-        except OSError as why:
-            making.why = (why.strerror or str(why)).lower()
+        except OSError as error:
+            making.why = (error.strerror or str(error)).lower()
         except Exception:
             log.exception("making %s failed", making.path)
             making.why = "something broke on our side"
@@ -134,7 +134,7 @@ class Recordings:
         self._make_room(making.path)
 
     def _written(self, making: Making, part: Path, options: list[str]) -> str | None:
-        """Why it was not."""
+        """Write the recording and return the reason if that failed."""
         if self._is_forgotten(making):
             return UNASKED
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -149,8 +149,8 @@ class Recordings:
             assert process.stdout is not None
             if self._is_forgotten(making):  # before there was a process to be ended
                 process.kill()
-            with process, process.stdout as said:
-                for line in said:
+            with process, process.stdout as lines:
+                for line in lines:
                     making.progress = float(line)
                     if self._is_forgotten(making):
                         process.kill()
@@ -159,16 +159,16 @@ class Recordings:
             return UNASKED if self._is_forgotten(making) else _reason(process.returncode, words)
 
     def _is_forgotten(self, making: Making) -> bool:
-        """Not asked for any more, or dropped."""
+        """Return whether the recording is no longer requested, or was dropped."""
         late = self._now() - making.asked_s > self._limits.recording_unasked_s
         return late or self._made.get(making.path) is not making
 
     def _make_room(self, newest: Path) -> None:
         """Remove those that were not asked for longest."""
         sizes = sorted(
-            (found.stat().st_mtime, found.stat().st_size, found)
-            for found in (self._home / FOLDER).glob("*/*.qvr")
-            if found != newest
+            (path.stat().st_mtime, path.stat().st_size, path)
+            for path in (self._home / FOLDER).glob("*/*.qvr")
+            if path != newest
         )
         left = self._limits.recordings_bytes - (newest.stat().st_size if newest.exists() else 0)
         for _, size, path in reversed(sizes):
@@ -178,7 +178,7 @@ class Recordings:
 
 
 def _surroundings(home: Path) -> dict[str, str]:
-    """Of the process: the same settings, in the same data home."""
+    """Return the environment of the process: the same settings, in the same data home."""
     return os.environ | {
         "DJANGO_SETTINGS_MODULE": "queueviz.settings",
         "QUEUEVIZ_HOME": str(home),
@@ -190,16 +190,16 @@ def _reason(code: int, words: Any) -> str:
     if code < 0:
         return f"its process was ended by signal {-code}"
     words.seek(max(0, words.seek(0, os.SEEK_END) - LAST_WORDS_BYTES))
-    said = words.read().decode(errors="replace").strip().splitlines()
-    named = [line.removeprefix("CommandError: ") for line in said if line.startswith("CommandError: ")]
+    lines = words.read().decode(errors="replace").strip().splitlines()
+    named = [line.removeprefix("CommandError: ") for line in lines if line.startswith("CommandError: ")]
     return named[-1].rstrip(".") if named else f"its process ended with code {code}"
 
 
 @cache
 def recordings_in(home: Path) -> Recordings:
-    found = Recordings(home)
-    atexit.register(found.stop)
-    return found
+    recordings = Recordings(home)
+    atexit.register(recordings.stop)
+    return recordings
 
 
 def of_server() -> Recordings:

@@ -1,4 +1,4 @@
-"""What was at an event, as API and pages hand it out."""
+"""The state of a sandbox at an event, as API and pages show it."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ STATES = Rate(LIMITS.states_per_s, LIMITS.states_per_s, what="states")
 
 
 def state(visitor: Visitor, slug: str, at: int | None) -> dict[str, Any]:
-    """At the newest event where `at` is None.  Raises `NotFound`, `ActionRefused`."""
+    """Return the state at event `at`, or at the newest event if it is None.  Raises `NotFound`, `ActionRefused`."""
     sandbox = policy.sandbox_for(visitor, slug, "see")
     STATES.demand(policy.counted_as(visitor))
-    found = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)
-    own = hidden_names.shown({**found.snapshot["sandbox"], "slug": slug, "name": sandbox.name})
-    whole = {**found.snapshot, "sandbox": own}
+    past = engine.answer(engine.port().state_at(slug, at), engine.PAST_PATIENCE_S)
+    own = hidden_names.shown({**past.snapshot["sandbox"], "slug": slug, "name": sandbox.name})
+    whole = {**past.snapshot, "sandbox": own}
     return {
-        "seq": str(found.seq),
-        "keyframe": str(found.keyframe),
-        "exact": not found.of_keyframe,
-        "carried": found.carried,
-        "of_keyframe": found.of_keyframe,
+        "seq": str(past.seq),
+        "keyframe": str(past.keyframe),
+        "exact": not past.of_keyframe,
+        "carried": past.carried,
+        "of_keyframe": past.of_keyframe,
         "snapshot": whole,
     }

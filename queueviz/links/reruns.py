@@ -1,7 +1,8 @@
 """Runs played again in processes beside the server: comparisons and claims.  One after the other, at low priority.
 
 A play prints {"progress"} lines and ends with {"result"} or {"refused"}.  Plays are kept in memory: the newest only.
-No visitor has more than a part of the places, and all who may only watch together have no more than one visitor.
+No visitor has more than a part of the places.  All visitors that may only watch have together as many as one
+visitor.
 """
 
 import atexit
@@ -31,7 +32,7 @@ MOST_EACH = 2  # of the places: one that runs, one that waits
 
 
 class Holder(NamedTuple):
-    """Whom a play is counted for (`access.counted_as`); a guest may not act in its sandbox."""
+    """The visitor a play is counted for (`policy.counted_as`); a guest may not act in its sandbox."""
 
     name: str
     is_guest: bool = False
@@ -117,12 +118,12 @@ class Play:
                     words.read().decode(errors="replace"),
                 )
 
-    def _hear(self, said: dict[str, Any]) -> None:
-        self.progress = said.get("progress", self.progress)
-        if self.state == "running" and "result" in said:
-            self.result, self.state = said["result"], "done"
-        elif self.state == "running" and "refused" in said:
-            self.refused, self.state = said["refused"], "failed"
+    def _hear(self, message: dict[str, Any]) -> None:
+        self.progress = message.get("progress", self.progress)
+        if self.state == "running" and "result" in message:
+            self.result, self.state = message["result"], "done"
+        elif self.state == "running" and "refused" in message:
+            self.refused, self.state = message["refused"], "failed"
 
 
 _plays: OrderedDict[str, Play] = OrderedDict()
@@ -142,7 +143,7 @@ def begin(play: Play) -> Play:
 
 
 def _make_room(holder: Holder, others: list[Play]) -> None:
-    """The oldest of the guests gives way to who may act."""
+    """Make room for another play: the oldest play of a guest is cancelled for a visitor who may act."""
     guests = [other for other in others if other.holder.is_guest]
     if holder.is_guest and len(guests) >= MOST_EACH:
         raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")

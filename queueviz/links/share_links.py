@@ -40,14 +40,14 @@ SEQS = ("first", "last", "at")  # of what a link shows, in the audit
 
 
 class Note(NamedTuple):
-    """Of the author, at an event; the player pauses there."""
+    """A note of the author at an event; the player pauses there."""
 
     seq: int
     text: str
 
 
 class Shown(NamedTuple):
-    """What the link of a range shows: events `first` to `last`, opened at `at`."""
+    """The range of a link: events `first` to `last`, opened at `at`."""
 
     first: int
     last: int
@@ -70,14 +70,14 @@ class Share(NamedTuple):
 
     @property
     def shown(self) -> Shown:
-        """Of a range."""
+        """The events of a range link."""
         row = self.grant.shows
         notes = tuple(Note(**note) for note in row["notes"])
         return Shown(row["first"], row["last"], row["at"], row["language"], notes)
 
     @property
     def at(self) -> int:
-        """Of a fork link: the event up to which a branch is the same run."""
+        """The event of a fork link: a branch is the same run up to there."""
         return int(self.grant.shows["at"])
 
     @property
@@ -94,7 +94,7 @@ class Share(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Whether its recording could not be made."""
+        """Return whether its recording could not be made."""
         return bool(self.grant.shows.get(FAILED))
 
     @property
@@ -108,22 +108,22 @@ def directory() -> Path:
 
 
 def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: int) -> str:
-    """A new link to a range; returns its secret, which is kept nowhere.
+    """Make a new link to a range and return its secret, which is not stored.
 
-    Raises ActionRefused: 422 what it shows, 429 too many.
+    Raises ActionRefused: 422 an invalid range, 429 too many.
     """
     _check(sandbox, shown)
     return _make(visitor, sandbox, RANGE, shown.row(), label, days)
 
 
 def make_live(visitor: Visitor, sandbox: Sandbox, *, label: str, days: int) -> str:
-    """As `make`, of a link behind which the sandbox is watched.  Raises ActionRefused (409) of a private one."""
+    """Make a link as `make` does, to watch the sandbox live.  Raises ActionRefused (409) for a private sandbox."""
     _demand_open(sandbox)
     return _make(visitor, sandbox, LIVE, {}, label, days)
 
 
 def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: int) -> str:
-    """As `make_live`, of a link with which one gets a branch of one's own from event `at`."""
+    """Make a link as `make_live` does, with which a visitor branches from event `at`."""
     _demand_open(sandbox)
     if at > newest(sandbox.slug):
         raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose an event that has.", field="at", seq=at)
@@ -172,7 +172,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
 
 
 def find(visitor: Visitor, secret: str) -> Share:
-    """The link with this secret, if it is good; raises `access.NotFound`, or ActionRefused (429) after many guesses."""
+    """The link with this secret, if it is good; raises `policy.NotFound`, or ActionRefused (429) after many guesses."""
     good = policy.live_grants(timezone.now())
     grant = Grant.objects.select_related("sandbox").filter(good, kind__in=Grant.LINKS, digest=digest(secret)).first()
     if grant is None or policy.has_expired(grant.sandbox) or _is_shut(grant):
@@ -186,19 +186,19 @@ def _is_shut(grant: Grant) -> bool:
 
 
 def note_use(share: Share) -> None:
-    """When it was last opened, to the minute."""
+    """Record when the link was last opened, to the minute."""
     now = timezone.now()
     if share.grant.used_at is None or now - share.grant.used_at > USED_NOTED_EVERY:
         Grant.objects.filter(pk=share.grant.pk).update(used_at=now)
 
 
 def note_failed(share: Share) -> None:
-    """Its recording could not be made."""
+    """Record that its recording could not be made."""
     Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
-    """From now on the link is unknown, for open sockets too; its recording is deleted."""
+    """Revoke the link, for open sockets too, and delete its recording."""
     for grant in _links(sandbox).filter(pk=key, revoked_at__isnull=True):
         Grant.objects.filter(pk=grant.pk).update(revoked_at=timezone.now())
         Share(grant).file.unlink(missing_ok=True)
@@ -226,16 +226,16 @@ def notes_of(text: str) -> tuple[Note, ...]:
     """One note a line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
     notes = []
     for line in filter(None, map(str.strip, text.splitlines())):
-        number, _, said = line.removeprefix(NOTE_MARK).partition(" ")
+        number, _, note_text = line.removeprefix(NOTE_MARK).partition(" ")
         seq = whole(number)
-        if seq is None or not said.strip():
+        if seq is None or not note_text.strip():
             raise ActionRefused(
                 422,
                 "A note is a line with the number of its event and a text.",
                 "Write #18402 Who will take q6?",
                 field="notes",
             )
-        notes.append(Note(seq, said.strip()))
+        notes.append(Note(seq, note_text.strip()))
     return tuple(sorted(notes))
 
 

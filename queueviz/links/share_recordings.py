@@ -33,7 +33,7 @@ def demand_room() -> None:
 
 
 def begin(share: Share) -> None:
-    """As soon as there is room; `state` asks again."""
+    """Make the recording as soon as there is room; `state` asks again."""
     digest = str(share.grant.digest)
     if digest in _waiting:
         return
@@ -47,7 +47,7 @@ def begin(share: Share) -> None:
 
 
 def state(share: Share) -> str:
-    """`ready`, `making` or `failed`.  What its server left unfinished is begun again."""
+    """Return `ready`, `making` or `failed`.  A recording that its server did not finish is begun again."""
     if share.is_ready:
         return "ready"
     if share.has_failed:
@@ -61,8 +61,8 @@ def _follow(share: Share, scores: bool) -> None:
     try:
         while not _over.wait(ASK_EVERY_S) and not _made(share, scores):
             continue
-    except (ActionRefused, OSError) as why:
-        log.warning("the recording of a share link was not made: %s", why)
+    except (ActionRefused, OSError) as error:
+        log.warning("the recording of a share link was not made: %s", error)
         share_links.note_failed(share)
     finally:
         connection.close()
@@ -72,13 +72,15 @@ def _follow(share: Share, scores: bool) -> None:
 def _made(share: Share, scores: bool) -> bool:
     shown = share.shown
     try:
-        found = recordings.of_server().find(share.sandbox.slug, shown.first, shown.last, lambda: None, scores=scores)
+        recording = recordings.of_server().find(
+            share.sandbox.slug, shown.first, shown.last, lambda: None, scores=scores
+        )
     except ActionRefused as refused:
         if refused.status == 503:  # too many are being made
             return False
         raise
-    if isinstance(found, Path):
-        _keep(share, found.read_bytes())
+    if isinstance(recording, Path):
+        _keep(share, recording.read_bytes())
         return True
     return False
 
@@ -93,6 +95,8 @@ def _keep(share: Share, recording: bytes) -> None:
 
 
 def _unnamed(recording: bytes) -> bytes:
-    """Without the seed, in which the sandbox's address is (docs/recording.md: the first line is JSON)."""
+    """Return the recording without the seed, which has the sandbox's address (docs/recording.md: the first line is
+    JSON).
+    """
     line, _, rest = recording.partition(b"\n")
     return orjson.dumps(orjson.loads(line) | {"seed": None}) + b"\n" + rest

@@ -1,4 +1,4 @@
-"""How news of one sandbox reaches the hub's loop from the engine's thread."""
+"""Bells that wake the hub's loop from the engine's thread when a sandbox has new events."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class SlugBell:
-    """Rung on the engine's thread at every event; crosses to the hub's loop at most once until it is heard."""
+    """A bell rung on the engine's thread at every event.
+
+    It crosses to the hub's loop at most once until it is reset.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[], None]) -> None:
         self._loop = loop
@@ -43,7 +46,7 @@ class Bells:
         return slug in self._bells
 
     async def listen(self, slug: str, patience_s: float) -> bool:
-        """Whether the engine rings for `slug` now; who asks at the same time waits for the same answer."""
+        """Return whether the engine rings for `slug` now; callers at the same time wait for the same answer."""
         if slug not in self._bells:
             bell = SlugBell(self._loop, lambda: self._heard(slug))
             subscribed = asyncio.wrap_future(self._port.subscribe(slug, bell))
@@ -56,12 +59,12 @@ class Bells:
         return True
 
     def listen_again(self, slug: str) -> None:
-        """Before reading: what happens later rings again."""
+        """Reset the bell before reading: later events ring again."""
         if slug in self._bells:
             self._bells[slug][0].listen_again()
 
     def drop(self, slug: str) -> None:
-        """Does not wait for the engine, which takes calls in their order."""
+        """Drop the bell without waiting for the engine, which takes calls in their order."""
         bell, subscribed = self._bells.pop(slug)
         subscribed.cancel()
         self._port.unsubscribe(slug, bell)

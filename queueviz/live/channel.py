@@ -46,14 +46,14 @@ class Channel:
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
-        """When it may be read next for a viewer that costs no more than its share.  None without viewers."""
+        """Return when it may be read next for a viewer within its share of the cost.  None without viewers."""
         served_s = min([viewer.served_from_s for viewer in self.lookers], default=None)
         if served_s is None:
             return None
         return max(served_s, self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S)))
 
     def cost(self, now_s: float) -> float:
-        """Of the viewer who has cost least."""
+        """Return the lowest cost among viewers."""
         return min((viewer.cost(now_s) for viewer in self.lookers), default=0.0)
 
     @property
@@ -61,7 +61,7 @@ class Channel:
         return [viewer for viewer in self.viewers if not viewer.hidden]
 
     async def publish(self, reading: Reading, now_s: float) -> str | None:
-        """Send what changed.  Returns the reason when the channel must end instead."""
+        """Send the changes.  Return the reason if the channel must end instead."""
         before = self._reading if self._reading is not None and self._reading.epoch == reading.epoch else None
         fresh = before is None
         difference = frames.Delta({}, {}) if before is None else frames.changes(before.data, reading.data)
@@ -106,7 +106,7 @@ class Channel:
         return self._snapshot
 
     def _delta(self, reading: Reading, difference: frames.Delta, *, pace_changed: bool) -> str | None:
-        """Encoded where a viewer can use it and it fits; None sends every viewer the snapshot."""
+        """Return the encoded delta if a viewer can use it and it fits; None: every viewer gets the snapshot."""
         if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
             return None
         self.figures.encoded += 1
@@ -114,7 +114,9 @@ class Channel:
         return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
     def _set_interval(self, data: Mapping[str, Any], size_bytes: int) -> None:
-        """The board's least one; large deltas come less often, so that a busy board costs a viewer what it may."""
+        """Set the interval: the board's shortest one, longer for large deltas, to limit the bytes per second of a
+        viewer.
+        """
         if self.name.startswith("board/"):
             many = len(data.get("queues", ())) > MANY_QUEUES
             least_s = MANY_QUEUES_INTERVAL_S if many else self.least_s

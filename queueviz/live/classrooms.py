@@ -1,4 +1,4 @@
-"""What all in a course are shown at once (channel `class/<course>`): its poll, and how far its labs are open."""
+"""The live class channel, the same for all in a course (`class/<course>`): its poll, and how far its labs are open."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,5 +18,5 @@ class Classroom:
         self._slug = slug
 
     async def read(self) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = await database_sync_to_async(content)(self._slug)
-        return found
+        contents: Mapping[str, Any] | None = await database_sync_to_async(content)(self._slug)
+        return contents

@@ -1,4 +1,4 @@
-"""The socket: who may open it, what it may say.  It checks rights and hands the viewer to the hub."""
+"""The socket: its authorization and its messages.  It checks rights and hands the viewer to the hub."""
 
 import asyncio
 import logging
@@ -40,7 +40,7 @@ MAX_SEQ = 2**63 - 1
 class LiveConsumer(AsyncWebsocketConsumer):
     """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
 
-    Behind a live link (`/ws/v/SECRET/`) the visitor has nothing but the link, and the sandbox another name (`masks`).
+    Behind a live link (`/ws/v/SECRET/`) the visitor has only the link and another sandbox name (`hidden_names`).
     """
 
     viewer: Viewer | None = None
@@ -48,15 +48,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
     hub: AnyHub
     courses: CourseChannels
 
-    async def __call__(self, *given: Any) -> None:
+    async def __call__(self, *args: Any) -> None:
         """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
         try:
-            await super().__call__(*given)
+            await super().__call__(*args)
         finally:
             self._leave()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Without a look at this thread's database connections each time: who asks the database does that itself."""
+        """Call the handler without checking this thread's database connections each time: database calls do that
+        themselves.
+        """
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
@@ -116,7 +118,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.viewer.send(frames.end(str(message.get("ch"))[:1_000], "too_many_messages"))
 
     async def _heard(self, viewer: Viewer, message: dict[str, Any]) -> None:
-        """Nothing here waits for the engine or the database: an end of the socket would wait behind it."""
+        """Take a message without waiting for the engine or the database: the socket's end would wait behind it."""
         kind, ch = message.get("k"), message.get("ch")
         if kind in ("sub", "unsub") and isinstance(ch, str):
             try:
@@ -135,7 +137,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 self._waiting.put_nowait({"k": "here", "ch": ""})
 
     async def _carry_out(self, viewer: Viewer) -> None:
-        """What may take long, one after the other in the order it was said, until the socket ends."""
+        """Carry out slow messages one after the other, in the order received, until the socket ends."""
         while True:
             message = await self._waiting.get()
             ch = message["ch"]
@@ -154,10 +156,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await viewer.send(frames.end(ch[:1_000], "failed"))
 
     async def _wake(self, ch: str) -> None:
-        """A visit, as opening a page is: after a restart of the server an open page finds its sandbox asleep.
+        """Wake the sandbox as a visit does: after a restart of the server an open page has a sleeping sandbox.
 
-        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.
-        Where waking is refused the channel says so: it ends with `asleep` or `failed`.
+        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.  If waking is
+        refused, the channel ends with `asleep` or `failed`.
         """
         slug = slug_of(ch)
         if slug is None or slug in self._woken:
@@ -168,8 +170,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         try:
             await self.hub.reach(slug)
             await asyncio.wait_for(asyncio.wrap_future(self.hub.port.wake(slug)), engine.OPENING_PATIENCE_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("%s stays asleep: %s", slug, why)
+        except (SandboxError, TimeoutError) as error:
+            log.info("%s stays asleep: %s", slug, error)
         else:
             self._woken.add(slug)
 
@@ -178,34 +180,34 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return sight
 
 
-def _mask_of(who: visitor.Visitor) -> Mask | None:
-    """None where the link is no live one that is good: then nothing can be seen with it."""
-    assert who.link is not None
+def _mask_of(requester: visitor.Visitor) -> Mask | None:
+    """Return the mask of the visitor's link.  None if it is no valid live link: then it shows nothing."""
+    assert requester.link is not None
     try:
-        link = share_links.find(who, who.link)
+        link = share_links.find(requester, requester.link)
     except policy.NotFound:
         return None
-    return Mask(link.sandbox.slug, who.link) if link.kind == share_links.LIVE else None
+    return Mask(link.sandbox.slug, requester.link) if link.kind == share_links.LIVE else None
 
 
-def _may_see(who: visitor.Visitor, slug: str) -> Sight:
+def _may_see(requester: visitor.Visitor, slug: str) -> Sight:
     """Read afresh each time: the session may have ended since the socket opened."""
     try:
-        visit = policy.visit_at(visitor.afresh(who), slug, "see")
+        visit = policy.visit_at(visitor.afresh(requester), slug, "see")
     except (policy.NotFound, policy.Forbidden):
         return Sight.NOTHING
     attached_clusters.glance(visit)
     return visit.sight
 
 
-def _note(who: visitor.Visitor) -> bool:
-    presence.note(who)
+def _note(requester: visitor.Visitor) -> bool:
+    presence.note(requester)
     return True
 
 
-def _may_wake(who: visitor.Visitor, slug: str) -> bool:
+def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
     try:
-        return policy.visit_at(visitor.afresh(who), slug, "see").wakes
+        return policy.visit_at(visitor.afresh(requester), slug, "see").wakes
     except (policy.NotFound, policy.Forbidden):
         return False
 

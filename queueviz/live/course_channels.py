@@ -1,6 +1,6 @@
-"""Channels of courses: read by this process itself, once for all who watch, in the pace of their kind.
+"""Channels of courses: read by this process itself, once for all viewers, in the pace of their kind.
 
-What they show is in the database and, of a grid's tiles, in several engines: none of it is one sandbox's.
+Their content is in the database and, for a grid's tiles, in several engines: it belongs to no single sandbox.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ EPOCH = "course"
 
 
 class Source(Protocol):
-    """What one channel shows."""
+    """The content of one channel."""
 
     async def read(self) -> Mapping[str, Any] | None:
-        """Its content now; None: there is no such course any more."""
+        """Return its content now.  None: there is no such course any more."""
 
 
 class Kind(NamedTuple):
-    """`verb`: the right that its viewers need, and how often each is asked for it anew."""
+    """A kind of channel.  `verb`: the right that its viewers need; `rights_every_s`: how often it is checked again."""
 
     verb: str
     every_s: float
@@ -66,7 +66,7 @@ def _kind(name: str) -> Kind:
 
 
 class CourseChannels:
-    """All on one loop.  A channel is read while someone watches it."""
+    """The channels of courses, all on one loop.  A channel is read while it has viewers."""
 
     def __init__(self, port: "EnginePort", *, limits: SocketLimits | None = None) -> None:
         self.port = port
@@ -77,7 +77,7 @@ class CourseChannels:
         self._now = asyncio.get_running_loop().time
 
     async def join(self, viewer: Viewer, name: str) -> None:
-        """Show the channel to who may see it, or send why not."""
+        """Open the channel for a viewer with the right, or send the reason for a refusal."""
         slug = course_of(name)
         if slug is None or not await self._may(viewer, name, slug):
             return await viewer.send(frames.end(name[:1_000], "unknown"))
@@ -138,7 +138,7 @@ class CourseChannels:
             await asyncio.sleep(max(0.0, began_s + kind.every_s - self._now()))
 
     async def _beat(self, channel: Channel) -> None:
-        """For a page that watches no sandbox: no engine says to it that the line is good."""
+        """Send the beat to pages that watch no sandbox: no engine sends them one."""
         text = frames.beat(int(time.time() * 1000), None, len(channel.viewers))
         for viewer in [viewer for viewer in channel.viewers if viewer.home is None]:
             await viewer.send(text)
@@ -148,11 +148,11 @@ class CourseChannels:
         return bool(may)
 
     async def _check_rights(self, channel: Channel) -> None:
-        """Of all viewers in one turn of the database's thread."""
+        """Check the rights of all viewers in one turn of the database's thread."""
         viewers = list(channel.viewers)
         verb = _kind(channel.name).verb
-        found = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
-        for viewer in [viewer for viewer, may in zip(viewers, found, strict=True) if not may]:
+        allowed = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
+        for viewer in [viewer for viewer, may in zip(viewers, allowed, strict=True) if not may]:
             self.leave(viewer, channel.name)
             await viewer.send(frames.end(channel.name, "forbidden"))
 
@@ -167,12 +167,12 @@ class CourseChannels:
 
 def _may(visitors: list[Any], slug: str, verb: str) -> list[bool]:
     """Read afresh each time: a session may have ended since its socket opened."""
-    found = []
-    for who in visitors:
+    allowed = []
+    for requester in visitors:
         try:
-            visit_course(visitor.afresh(who), slug, verb)
+            visit_course(visitor.afresh(requester), slug, verb)
         except (NotFound, Forbidden):
-            found.append(False)
+            allowed.append(False)
         else:
-            found.append(True)
-    return found
+            allowed.append(True)
+    return allowed

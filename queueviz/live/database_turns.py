@@ -10,7 +10,7 @@ LONGEST_REST_S = 0.05  # a question that waited for others did not keep us busy
 
 
 class DatabaseTurns:
-    """Who comes waits in a row; a socket has at most one question in it, so that each gets its turn."""
+    """A queue of questions to the database.  A socket has at most one in it, so that each gets its turn."""
 
     def __init__(self, share: float) -> None:
         self._share = share

@@ -13,7 +13,7 @@ NOT_SHOWN = frozenset({"Keyframe"})  # only replays read it, and it is large
 
 
 class FactChannel:
-    """Facts of one sandbox.  Rows are encoded once for all viewers that have read equally far."""
+    """The facts of one sandbox.  Rows are encoded once for all viewers at the same position."""
 
     def __init__(self, name: str, slug: str, figures: Figures) -> None:
         self.name, self.slug = name, slug
@@ -28,7 +28,7 @@ class FactChannel:
 
     @property
     def cursor(self) -> int:
-        """Where the reader that is furthest behind stands."""
+        """Return the position of the reader that is furthest behind."""
         return min(viewer.fact_cursors[self.name] for viewer in self.viewers)
 
     async def publish(self, rows: list[dict[str, Any]], next_seq: int) -> None:

@@ -1,4 +1,4 @@
-"""What a viewer of facts hears first."""
+"""The first facts that a viewer gets."""
 
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -22,7 +22,10 @@ class Ask(Protocol):
 
 
 class FactStart(NamedTuple):
-    """Facts are sent after `after`; `rows` are those before it, None where not asked for; `is_cut`: not all."""
+    """The start of a viewer of facts.  Facts are sent after `after`.
+
+    `rows`: those before it, None if not requested; `is_cut`: not all of them.
+    """
 
     after: int
     rows: list[dict[str, Any]] | None = None
@@ -30,13 +33,13 @@ class FactStart(NamedTuple):
 
 
 async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | None) -> FactStart:
-    """History first, but at most one frame of it: a client that was away for longer gets facts without steps."""
+    """Return history first, at most one frame of it: a client that was away for longer gets facts without steps."""
     end = await ask(port.newest_seq(slug)) or 0
     if after is None or after >= end:
         return FactStart(end)
-    found = await ask(port.look_back(slug, EventFilter("facts"), after=after, most=MOST_ROWS + 1))
-    if found is not None and found.before is None and len(found.rows) <= MOST_ROWS and after + 1 >= found.first_seq:
-        return FactStart(int(found.rows[0]["seq"]) if found.rows else after, found.rows[::-1])
+    page = await ask(port.look_back(slug, EventFilter("facts"), after=after, most=MOST_ROWS + 1))
+    if page is not None and page.before is None and len(page.rows) <= MOST_ROWS and after + 1 >= page.first_seq:
+        return FactStart(int(page.rows[0]["seq"]) if page.rows else after, page.rows[::-1])
     return FactStart(end, await _without_steps(port, ask, slug, end, after), is_cut=True)
 
 
@@ -46,9 +49,9 @@ async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, afte
     before: int | None = end + 1
     for _ in range(MOST_PAGES):
         most = MOST_ROWS - len(rows)
-        found = await ask(port.look_back(slug, EventFilter("told"), before=before, after=after, most=most))
-        rows += found.rows if found is not None else []
-        before = found.before if found is not None else None
+        page = await ask(port.look_back(slug, EventFilter("told"), before=before, after=after, most=most))
+        rows += page.rows if page is not None else []
+        before = page.before if page is not None else None
         if before is None or len(rows) >= ENOUGH_FACTS:
             break
     return rows[::-1]

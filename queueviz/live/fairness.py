@@ -1,4 +1,4 @@
-"""Which boards are read first where the engine has no time for all: many boards of one do not starve another's."""
+"""The order of reading boards under load: many boards of one sandbox do not starve another's."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -7,8 +7,10 @@ from queueviz.live.channel import Channel
 
 
 def in_fair_order(due: Iterable[Channel], served_s: Mapping[str, float], now_s: float) -> list[Channel]:
-    """Round after round one board of each sandbox, first of the one that was served longest ago; within a sandbox
-    first the board of the viewer who has cost least of late."""
+    """Return boards round after round, one of each sandbox, first of the one served longest ago.
+
+    Within a sandbox the board with the lowest recent cost of a viewer comes first.
+    """
     of_slug: dict[str, list[Channel]] = defaultdict(list)
     for channel in sorted(due, key=lambda channel: (channel.cost(now_s), channel.read_at_s)):
         of_slug[channel.slug].append(channel)

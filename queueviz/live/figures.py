@@ -1,4 +1,4 @@
-"""What the live sockets cost, counted since the process began, and how late their frames are."""
+"""Costs of the live sockets, counted since the process began, and the lateness of their frames."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ WORST = ("late_ms", "oldest_unacknowledged_ms")
 
 
 def together(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Of several hubs (`Hub.counted`): sums, and the worst of what is late."""
+    """Return the figures of several hubs (`Hub.counted`) together: sums, and the maximum of what is late."""
     total = {"sockets": 0, "channels": 0, **dict.fromkeys(WORST, 0)}
-    for one in counted:
-        for name, value in one.items():
+    for counts in counted:
+        for name, value in counts.items():
             total[name] = max(total[name], value) if name in WORST else total.get(name, 0) + value
     return total
 

@@ -1,4 +1,4 @@
-"""What travels on `/ws/live/`: the difference of two boards, and every server message as JSON text (catalogue 10)."""
+"""Messages on `/ws/live/`: the difference of two boards, and every server message as JSON text (catalogue 10)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -22,10 +22,11 @@ class Delta(NamedTuple):
 
 
 def changes(old: Board, new: Board) -> Delta:
-    """What a viewer of `old` must hear to see `new`.
+    """Return the changes that a viewer of `old` needs to show `new`.
 
-    A board has sections; a section is one value, or a map of keys to values; a value that is a map is a row, and of a
-    row only its changed fields travel.  A row that lost a field is gone and set again, so nothing old survives in it.
+    A board has sections.  A section is one value, or a map of keys to values.  A value that is a map is a row, and
+    only a row's changed fields are sent.  A row that lost a field is gone and set again, so nothing old survives in
+    it.
     """
     changed: dict[str, Any] = {}
     gone: dict[str, list[str]] = {}
@@ -47,7 +48,7 @@ def changes(old: Board, new: Board) -> Delta:
 
 
 def apply(board: dict[str, Any], delta: Delta) -> dict[str, Any]:
-    """What a viewer makes of a delta; the browser's `live.js` does the same."""
+    """Return the board after a delta; the browser's `live.js` does the same."""
     result = {section: dict(value) if isinstance(value, Mapping) else value for section, value in board.items()}
     for section, keys in delta.gone.items():
         for key in keys:
@@ -84,7 +85,7 @@ def _section(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, 
 
 
 def size_of(text: str) -> int:
-    """Bytes of it on the wire; nearly always the number of its characters, which costs nothing to know."""
+    """Return the bytes of the text on the wire: for ASCII the number of its characters, which needs no encoding."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -109,13 +110,13 @@ def snap(ch: str, n: int, reading: Reading) -> str:
 
 
 def pace(reading: Reading) -> dict[str, float]:
-    """Of the clock; `reached_rate` only where a busy machine carries less than `rate`."""
+    """Return the clock's pace; `reached_rate` only if a busy machine runs slower than `rate`."""
     reached = reading.reached_rate
     return {"rate": reading.rate, **({} if reached is None else {"reached_rate": reached})}
 
 
 def delta(ch: str, n: int, reading: Reading, difference: Delta, *, pace_changed: bool) -> str:
-    """The difference; the clock's pace stands in it only where it changed."""
+    """Return the message of a difference; it has the clock's pace only if that changed."""
     message = {
         "k": "delta",
         "ch": ch,
@@ -143,5 +144,5 @@ def end(ch: str, reason: str) -> str:
 
 
 def beat(server_ms: int, seq: int | None, watchers: int) -> str:
-    said = str(seq) if seq is not None else None
-    return encode({"k": "beat", "server_ms": server_ms, "seq": said, "watchers": watchers})
+    text = str(seq) if seq is not None else None
+    return encode({"k": "beat", "server_ms": server_ms, "seq": text, "watchers": watchers})

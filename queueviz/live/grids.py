@@ -1,6 +1,6 @@
-"""The live grid of a course (channel `grid/<course>`): what the engines show of all its sandboxes, twice a second.
+"""The live grid of a course (channel `grid/<course>`): the tiles of all its sandboxes, twice a second.
 
-Each engine is asked once for all of its tiles, and the database every two seconds for what stands beside them.
+Each engine is asked once for all of its tiles, and the database every two seconds for the values beside them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ RENEW_EVERY_S = 8.0  # three times in a lease
 
 
 class Known(NamedTuple):
-    """What the database has of a course."""
+    """The database's data of a course."""
 
     course: Course
     students: list[Student]
@@ -58,28 +58,32 @@ class LiveGrid:
         return frame(self._known.course, self._grid.rows(students, await self._tiles(students)))
 
     def _renew(self, students: list[Student]) -> None:
-        """The teacher's page is there: what was frozen or broken stays so."""
-        for one in students:
-            if one.slug is not None:
-                self._port.renew_hold(one.slug, LEASE_S).add_done_callback(_note_failure)
+        """Renew the holds while the teacher's page is open: sandboxes stay frozen or broken."""
+        for student in students:
+            if student.slug is not None:
+                self._port.renew_hold(student.slug, LEASE_S).add_done_callback(_note_failure)
 
     async def _tiles(self, students: list[Student]) -> dict[str, TileRow]:
-        """Of the sandboxes that are awake; none where the engines do not answer."""
-        slugs = [one.slug for one in students if one.slug is not None]
+        """Return the tiles of the sandboxes that are awake; none if the engines do not answer."""
+        slugs = [student.slug for student in students if student.slug is not None]
         if not slugs:
             return {}
         try:
             asked = self._port.read([f"tile/{slug}" for slug in slugs])
-            found = await asyncio.wait_for(asyncio.wrap_future(asked), PATIENCE_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("no tiles: %s", why)
+            answers = await asyncio.wait_for(asyncio.wrap_future(asked), PATIENCE_S)
+        except (SandboxError, TimeoutError) as error:
+            log.info("no tiles: %s", error)
             return {}
-        return {slug: one.data["tile"] for slug, one in zip(slugs, found, strict=True) if isinstance(one, Reading)}
+        return {
+            slug: reading.data["tile"]
+            for slug, reading in zip(slugs, answers, strict=True)
+            if isinstance(reading, Reading)
+        }
 
 
 def _note_failure(renewed: Future[None]) -> None:
-    if not renewed.cancelled() and (why := renewed.exception()) is not None:
-        log.info("a hold was not renewed: %s", why)
+    if not renewed.cancelled() and (error := renewed.exception()) is not None:
+        log.info("a hold was not renewed: %s", error)
 
 
 def _known(slug: str) -> Known | None:

@@ -46,7 +46,7 @@ StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[Sight]]]  # of visit
 
 
 class Hub:
-    """Channels, their viewers and the one task that reads for them."""
+    """The live channels, their viewers and the one task that reads for them."""
 
     def __init__(
         self,
@@ -124,8 +124,8 @@ class Hub:
             return await viewer.send(frames.end(name, "unknown"))
         if viewer.closed:
             return None
-        there = self._places.get(slug, ())
-        if viewer not in there and len(there) >= self._viewers_per_sandbox:  # from here to the end no await
+        viewers = self._places.get(slug, ())
+        if viewer not in viewers and len(viewers) >= self._viewers_per_sandbox:  # from here to the end no await
             return await viewer.close(TOO_MANY)
         viewer.home = viewer.home or slug
         if start is not None:
@@ -139,7 +139,7 @@ class Hub:
         return None
 
     async def reach(self, slug: str) -> None:
-        """Its engine is this one."""
+        """Return at once: the sandbox's engine is this one."""
 
     def leave(self, viewer: Viewer, name: str) -> None:
         viewer.watches.pop(name, None)
@@ -153,10 +153,10 @@ class Hub:
         del channel.viewers[viewer]
         if not channel.viewers:
             del table[name]
-        there = self._places[channel.slug]
-        there[viewer] -= 1
-        if not there[viewer]:
-            del there[viewer]
+        viewers = self._places[channel.slug]
+        viewers[viewer] -= 1
+        if not viewers[viewer]:
+            del viewers[viewer]
         self._drop_unwatched(channel.slug)
 
     def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
@@ -177,20 +177,20 @@ class Hub:
         self._news.set()
 
     async def recheck(self, slug: str) -> None:
-        """Rights to `slug` changed: who lost them sees it end."""
+        """Check rights to `slug` again; its channels end for viewers who lost them."""
         for viewer in list(self._places.get(slug, ())):
             if not viewer.look(slug, await viewer.may_see(slug)):
                 await self._send_away(viewer, slug)
 
     async def _check_rights(self, still_see: StillSee) -> None:
-        """What ended without a word to us: a session, a grant, a sandbox's time.  Not in the beat: that may be late."""
+        """Remove viewers whose session, grant or sandbox ended without a notice.  The beat does not wait for this."""
         while self._viewers:
             await asyncio.sleep(BEAT_S)
-            asked = [(viewer, slug) for slug, there in self._places.items() for viewer in there]
+            asked = [(viewer, slug) for slug, viewers in self._places.items() for viewer in viewers]
             try:
                 allowed = await still_see([(viewer.who, slug) for viewer, slug in asked]) if asked else []
-            except Exception as why:  # a database that is busy now is asked again in a moment
-                log.warning("rights could not be checked: %s", why)
+            except Exception as error:  # a database that is busy now is asked again in a moment
+                log.warning("rights could not be checked: %s", error)
                 continue
             for (viewer, slug), sight in zip(asked, allowed, strict=True):
                 if not viewer.look(slug, sight):
@@ -217,7 +217,7 @@ class Hub:
         return len(self._channels) + len(self._facts)
 
     def counted(self) -> dict[str, int]:
-        """For `/healthz/live`: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame."""
+        """Return figures for `/healthz/live`: frames, bytes, snapshots sent again, age of the oldest pending frame."""
         return {
             "sockets": self.sockets,
             "channels": self.channels,
@@ -247,7 +247,7 @@ class Hub:
             await self._beat(now_s)
 
     async def _wait(self) -> None:
-        """Until something is due: a beat, a channel that is dirty, a re-read."""
+        """Wait until something is due: a beat, a changed channel, a re-read."""
         await asyncio.sleep(min(TOGETHER_S, self._turned_at_s + TOGETHER_S - self._now()))
         boards = [at for channel in self._channels.values() if (at := channel.due_at_s()) is not None]
         facts = [at for channel in self._facts.values() if (at := channel.due_at_s()) is not None]
@@ -268,13 +268,15 @@ class Hub:
             channel.waits_from_s = channel.waits_from_s or now_s
             self._bells.listen_again(channel.slug)
         self.figures.reads += 1
-        found = await self._ask(self.port.read_within([channel.name for channel in due], self.host.read_turn_ms / 1000))
-        if found is None:
+        answers = await self._ask(
+            self.port.read_within([channel.name for channel in due], self.host.read_turn_ms / 1000)
+        )
+        if answers is None:
             return
-        for channel in due[len(found) :]:  # there was no time for these
+        for channel in due[len(answers) :]:  # there was no time for these
             channel.dirty, channel.read_at_s = True, before_s[channel]
         cost_s = 0.0
-        for channel, read in zip(due, found, strict=False):
+        for channel, read in zip(due, answers, strict=False):
             began_s = self._now()
             await self._show(channel, read.answer)
             own_s = read.took_s + self._now() - began_s
@@ -301,16 +303,16 @@ class Hub:
     async def _read_facts(self, facts: FactChannel, now_s: float) -> None:
         facts.dirty, facts.read_at_s = False, now_s
         self._bells.listen_again(facts.slug)
-        found = await self._ask(self.port.entries(facts.slug, facts.cursor, MOST_ROWS, facts_only=True))
-        if found is None or not facts.viewers:
+        entries = await self._ask(self.port.entries(facts.slug, facts.cursor, MOST_ROWS, facts_only=True))
+        if entries is None or not facts.viewers:
             return
-        self._newest[facts.slug] = max(found.next_seq - 1, self._newest.get(facts.slug, 0))
-        await facts.publish(self._shown_rows(facts.slug, found.rows), found.next_seq)
-        if len(found.rows) == MOST_ROWS:
+        self._newest[facts.slug] = max(entries.next_seq - 1, self._newest.get(facts.slug, 0))
+        await facts.publish(self._shown_rows(facts.slug, entries.rows), entries.next_seq)
+        if len(entries.rows) == MOST_ROWS:
             facts.dirty = True  # there is more
 
     def _withholds(self, slug: str) -> bool:
-        """Frames are the same for all viewers of a channel: what one of them is not shown, none is."""
+        """Return whether scores are withheld: all viewers get the same frames, so one without the right suffices."""
         return any(slug in viewer.scoreless for viewer in self._places.get(slug, ()))
 
     def _shown(self, channel: Channel, reading: Reading) -> Reading:
@@ -386,8 +388,8 @@ class Hub:
         """The engine's answer, or None: a picture that cannot be drawn now is drawn later."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE_S)
-        except (SandboxError, TimeoutError) as why:
-            log.info("the engine did not answer the hub: %s", why)
+        except (SandboxError, TimeoutError) as error:
+            log.info("the engine did not answer the hub: %s", error)
             return None
 
 

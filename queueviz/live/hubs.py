@@ -24,7 +24,7 @@ _hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.
 
 
 def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
-    """Made with its first socket.  Of engines in processes of their own the hubs are there."""
+    """Return the loop's hub, made with its first socket.  Engines in processes of their own have the hubs there."""
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
         still_see = database_sync_to_async(rights.still_see)
@@ -44,15 +44,15 @@ def course_channels_of_this_loop(port: Any) -> CourseChannels:
 
 
 def rights_changed(slug: str) -> None:
-    """Called from any thread after a share was revoked, a sandbox made private or a cluster's operator removed."""
+    """Check rights again, from any thread, after a link was revoked, a sandbox made private or an operator removed."""
     recheck(slug)
     notified.send(slug)
 
 
 def recheck(slug: str) -> None:
-    """The hubs of this process ask at once who may still see it; the same for a notice of another process.
+    """Make the hubs of this process check rights to it at once; also for a notice of another process.
 
-    Not in the caller's context: a request's own ends with it, and the database would be asked from its dead thread.
+    Not in the caller's context: a request's own ends with it, and the database would be called from its dead thread.
     """
     for loop, hub in list(_hubs.items()):
         if loop.is_running():
@@ -60,5 +60,5 @@ def recheck(slug: str) -> None:
 
 
 def figures() -> dict[str, int]:
-    """Of all hubs, for `/healthz/live`.  Raises EngineBusy."""
+    """Return the figures of all hubs, for `/healthz/live`.  Raises EngineBusy."""
     return together([hub.counted() for hub in list(_hubs.values())])

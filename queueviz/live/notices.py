@@ -1,8 +1,8 @@
-"""Notices from one web process to all others, through Redis: so far one, that rights to a sandbox or cluster changed.
+"""Notices from one web process to all others, through Redis: only that rights to a sandbox or cluster changed.
 
-Nothing depends on them.  Every hub asks the database once a second who of its viewers may still see; a notice only lets
-it ask at once, and can give or take no right itself.  So a notice that cannot be sent is dropped, nothing is kept in
-Redis, and a Redis that is away costs a request nothing.
+Nothing depends on them.  Every hub checks the rights of its viewers in the database once a second.  A notice only
+makes it check at once, and can give or take no right itself.  So a notice that cannot be sent is dropped, nothing is
+kept in Redis, and a Redis that is down costs a request nothing.
 """
 
 import asyncio
@@ -37,7 +37,10 @@ class Notices:
     """One connection that listens and one that sends, on a thread and a loop of their own."""
 
     def __init__(self, url: str, heard: Callable[[str], None], *, limits: HostLimits | None = None) -> None:
-        """`heard` gets the slug that another process sent, on our thread.  Raises ValueError: `url` is no Redis."""
+        """Set `heard`, which gets slugs from other processes on this object's thread.
+
+        Raises ValueError: `url` is no Redis.
+        """
         self._redis = Redis.from_url(
             url, socket_connect_timeout=CONNECT_S, socket_timeout=CONNECT_S, retry=Retry(NoBackoff(), 0)
         )
@@ -66,7 +69,7 @@ class Notices:
         self._thread.join(STOP_WITHIN_S)
 
     def send(self, slug: str) -> None:
-        """From any thread; returns at once, whether Redis is there or not."""
+        """Send a notice, from any thread; returns at once, connected to Redis or not."""
         loop = self._loop
         if loop is None or not self.is_connected:
             self.dropped += 1
@@ -96,8 +99,8 @@ class Notices:
             while True:
                 try:
                     await self._connected()
-                except* UNREACHED as why:
-                    self._say_lost(why.exceptions[0])
+                except* UNREACHED as error:
+                    self._say_lost(error.exceptions[0])
                 except* Exception:
                     log.exception("notices through Redis at %s failed", self._where)
                 pause_s = FIRST_PAUSE_S if self.is_connected else min(MOST_PAUSE_S, pause_s * 2)
@@ -108,7 +111,7 @@ class Notices:
             await self._redis.aclose()
 
     async def _connected(self) -> None:
-        """Until the connection is lost, by one of the errors of that."""
+        """Stay connected until the connection is lost; raises its error."""
         await self._redis.connection_pool.disconnect()  # the one that sends was lost, too, and fails only when used
         async with self._redis.pubsub() as channel:
             await channel.subscribe(CHANNEL)
@@ -145,8 +148,9 @@ class Notices:
             self.dropped += 1
 
     def _take(self, data: bytes) -> None:
-        """What is too long, no notice of ours or more than the limit a second is dropped: who writes to Redis cannot
-        keep the database busy.
+        """Take a notice.  Drop it if it is too long, malformed or above the limit per second.
+
+        So a client that writes to Redis cannot keep the database busy.
         """
         slug = self._slug_in(data)
         if slug == "":
@@ -161,19 +165,19 @@ class Notices:
             log.exception("a notice about %s could not be passed on", slug)
 
     def _slug_in(self, data: bytes) -> str | None:
-        """Empty where we sent it ourselves, None where it is no notice."""
+        """Return the slug.  Empty: this process sent it; None: it is no notice."""
         if len(data) > self._limits.notice_bytes:
             return None
         try:
-            said = orjson.loads(data)
+            notice = orjson.loads(data)
         except orjson.JSONDecodeError:
             return None
-        if not isinstance(said, dict) or not isinstance(said.get("slug"), str):
+        if not isinstance(notice, dict) or not isinstance(notice.get("slug"), str):
             return None
-        return "" if said.get("from") == self._from else str(said["slug"]) or None
+        return "" if notice.get("from") == self._from else str(notice["slug"]) or None
 
     def _forget_old(self) -> None:
-        """What waited when the connection was lost: by now every hub has asked by itself."""
+        """Drop the notices queued when the connection was lost: every hub has checked rights by itself since."""
         while not self._waiting.empty():
             self._waiting.get_nowait()
             self.dropped += 1
@@ -183,19 +187,19 @@ class Notices:
         log.info("notices go through Redis at %s%s", self._where, " again" if self._lost else "")
         self._lost = False
 
-    def _say_lost(self, why: BaseException) -> None:
-        """Once, however long it lasts."""
+    def _say_lost(self, error: BaseException) -> None:
+        """Log the lost connection once, however long it lasts."""
         if not self._lost:
             log.warning(
                 "no notices: Redis at %s is not reached (%s); rights are read from the database every second "
                 "all the same, and it is tried again",
                 self._where,
-                str(why) or type(why).__name__,
+                str(error) or type(error).__name__,
             )
         self._lost = True
 
 
 def _place(url: str) -> str:
-    """Host and port, or the path of a socket; never the password."""
+    """Return host and port, or the path of a socket; never the password."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or 6379}" if parts.hostname else parts.path

@@ -14,7 +14,7 @@ _notices: Notices | None = None
 
 
 def start(heard: Callable[[str], None]) -> None:
-    """`heard` gets the slugs of other web processes.  Nothing without the variable.
+    """Start notices; `heard` gets the slugs of other web processes.  Does nothing without the variable.
 
     Raises ValueError with a sentence: it names no Redis, or the extra `scale` is not installed.
     """
@@ -41,11 +41,11 @@ def stop() -> None:
 
 
 def send(slug: str) -> None:
-    """To all other web processes, if there may be any; returns at once."""
+    """Send a notice to all other web processes, if there are any; returns at once."""
     if _notices is not None:
         _notices.send(slug)
 
 
 def figures() -> dict[str, int]:
-    """For `/healthz/live`; empty without Redis."""
+    """Return the figures for `/healthz/live`; empty without Redis."""
     return _notices.figures() if _notices is not None else {}

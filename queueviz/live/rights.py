@@ -1,4 +1,4 @@
-"""Who of all sockets may still see what it watches: asked again and again, for all together."""
+"""The rights of all sockets to what they watch: checked repeatedly, for all together."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,19 +19,21 @@ DECODED_KEPT = 2_048
 
 def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     """One answer for each visitor and slug.  The number of queries does not grow with their number."""
-    keys = {who.session.session_key for who, _ in asked if who.session is not None}
+    keys = {visitor.session.session_key for visitor, _ in asked if visitor.session is not None}
     sessions = _sessions(keys - {None})
     users = _users({session[SESSION_KEY] for session in sessions.values() if SESSION_KEY in session})
-    return policy.sights([(_afresh(who, sessions, users), slug) for who, slug in asked])
+    return policy.sights([(_afresh(visitor, sessions, users), slug) for visitor, slug in asked])
 
 
-def _afresh(who: Visitor, sessions: dict[str, dict[str, Any]], users: dict[str, Any]) -> Visitor:
-    """As `visitor.afresh`."""
-    if who.session is None:
-        return who
-    session = sessions.get(who.session.session_key, {})
+def _afresh(visitor: Visitor, sessions: dict[str, dict[str, Any]], users: dict[str, Any]) -> Visitor:
+    """Return the visitor as `visitor.afresh` does."""
+    if visitor.session is None:
+        return visitor
+    session = sessions.get(visitor.session.session_key, {})
     user = users.get(session.get(SESSION_KEY, ""))
-    return who._replace(session=session, user=user if user is not None and _is_of(session, user) else AnonymousUser())
+    return visitor._replace(
+        session=session, user=user if user is not None and _is_of(session, user) else AnonymousUser()
+    )
 
 
 def _sessions(keys: set[str]) -> dict[str, dict[str, Any]]:
@@ -45,10 +47,10 @@ def _decoded(data: str) -> dict[str, Any]:
 
 
 def _users(keys: set[str]) -> dict[str, Any]:
-    """Accounts that may sign in, by what a session calls them."""
+    """Return accounts that may sign in, by their key in sessions."""
     model = get_user_model()
-    found = model.objects.filter(pk__in=keys, is_active=True) if keys else ()
-    return {model._meta.pk.value_to_string(user): user for user in found}
+    rows = model.objects.filter(pk__in=keys, is_active=True) if keys else ()
+    return {model._meta.pk.value_to_string(user): user for user in rows}
 
 
 def _is_of(session: dict[str, Any], user: Any) -> bool:

@@ -15,8 +15,8 @@ daphne.HTTPFactory = doorkeeper  # it has no option for this
 class Server(daphne.Server):
     """The hub sends the same text object to one viewer after the other, so the last one's frame is kept."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
         self._text: str | None = None
         self._framed = b""
 

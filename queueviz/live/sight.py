@@ -1,10 +1,13 @@
-"""What a visitor is shown of a sandbox or cluster by its live channels."""
+"""The parts of a sandbox or cluster that live channels show to a visitor."""
 
 from enum import IntEnum
 
 
 class Sight(IntEnum):
-    """`NOTHING` alone is false.  `NO_SCORES`: those of the lab are withheld until its course is released."""
+    """The visible part of a sandbox.  `NOTHING` alone is false.
+
+    `NO_SCORES`: scores of the lab are withheld until its course is released.
+    """
 
     NOTHING = 0
     NO_SCORES = 1

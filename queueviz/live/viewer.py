@@ -1,4 +1,4 @@
-"""One socket as the hub sees it: what it watches, what it has painted, whether it keeps up."""
+"""One socket in the hub: its channels, its painted frames, and whether it keeps up."""
 
 import logging
 import math
@@ -40,12 +40,12 @@ class Watch:
             self.unacknowledged.popleft()
 
     def age_s(self, now_s: float) -> float:
-        """Of the oldest unconfirmed frame."""
+        """Return the age of the oldest unconfirmed frame in seconds."""
         return now_s - self.unacknowledged[0].at_s if self.unacknowledged else 0.0
 
 
 def has_room(viewers: "Collection[Viewer]", address: str, limits: HostLimits) -> bool:
-    """For one more from `address` beside these."""
+    """Return whether there is room for one more viewer from `address`."""
     same = sum(viewer.address == address for viewer in viewers)
     return len(viewers) < limits.sockets and same < limits.sockets_per_address
 
@@ -81,7 +81,7 @@ class Viewer:
         return len(self.watches) + len(self.fact_cursors)
 
     def look(self, slug: str, sight: Sight) -> bool:
-        """Keep what it sees of `slug`; whether that is anything."""
+        """Keep the sight of `slug`; return whether it shows anything."""
         if sight == Sight.ALL:
             self.scoreless.discard(slug)
         else:
@@ -93,8 +93,8 @@ class Viewer:
             return
         try:
             await self._send(text)
-        except Exception as why:  # the socket went away; its consumer says so in a moment
-            log.debug("sending to %s failed: %s", self.address, why)
+        except Exception as error:  # the socket went away; its consumer says so in a moment
+            log.debug("sending to %s failed: %s", self.address, error)
 
     async def close(self, code: int) -> None:
         if not self.closed:
@@ -102,16 +102,16 @@ class Viewer:
             await self._close(code)
 
     def charge(self, cost_s: float, now_s: float) -> None:
-        """For boards that were read for it."""
+        """Add the cost of boards that were read for this viewer."""
         self._cost, self._cost_at_s = self.cost(now_s) + cost_s / COST_MEMORY_S, now_s
 
     def cost(self, now_s: float) -> float:
-        """Of late: seconds of the engine's time and of our own, a second."""
+        """Return the recent cost: seconds of the engine's time and of the hub's own, per second."""
         return self._cost * math.exp((self._cost_at_s - now_s) / COST_MEMORY_S)
 
     @property
     def served_from_s(self) -> float:
-        """When it costs no more than its share."""
+        """Return when the viewer's cost falls to its share."""
         over = self._cost / (self.limits.read_ms_per_s / 1000)
         return self._cost_at_s + COST_MEMORY_S * math.log(over) if over > 1 else float("-inf")
 
@@ -126,7 +126,7 @@ class Viewer:
         return max((watch.age_s(now_s) for watch in self.watches.values()), default=0.0)
 
     def wants(self, watch: Watch, now_s: float) -> bool:
-        """Whether a frame may go out now; marks the watch as behind where the reader does not keep up."""
+        """Return whether a frame may be sent now; mark the watch as behind if the reader does not keep up."""
         if self.hidden or self.closed:
             watch.behind = True
             return False

@@ -1,4 +1,4 @@
-"""What a launch says that is used here.  Everything else in it, names and addresses of people too, is not looked at."""
+"""The claims of a launch that are used here.  All others are ignored, among them names and addresses of people."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -19,7 +19,10 @@ LAB = "lab"  # the custom parameter that we gave at deep linking
 
 
 class Claims(NamedTuple):
-    """`user`: the platform's id; empty: it does not say.  `line_item`: where this learner's score may be sent."""
+    """The claims of a launch.  `user`: the platform's id; empty: not reported.
+
+    `line_item`: the address for this learner's score.
+    """
 
     user: str
     deployment: str
@@ -34,7 +37,7 @@ class Claims(NamedTuple):
 
 
 def read(body: Mapping[str, Any]) -> Claims:
-    """Of a message whose signature is right.  Raises ActionRefused (400): a claim has another shape."""
+    """Return the claims of a message with a valid signature.  Raises ActionRefused (400) for a malformed claim."""
     roles = body.get(f"{CLAIM}roles", [])
     if not isinstance(roles, list) or len(roles) > MOST_ROLES or not all(isinstance(role, str) for role in roles):
         raise _odd("roles")
@@ -56,17 +59,17 @@ def read(body: Mapping[str, Any]) -> Claims:
 
 
 def _table(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = body.get(name) or {}
-    if not isinstance(found, dict):
+    value = body.get(name) or {}
+    if not isinstance(value, dict):
         raise _odd(name)
-    return found
+    return value
 
 
 def _text(table: Mapping[str, Any], name: str, most: int) -> str:
-    found = table.get(name) or ""
-    if not isinstance(found, str) or len(found) > most or not found.isprintable():
+    value = table.get(name) or ""
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
         raise _odd(name)
-    return found
+    return value
 
 
 def _shown(title: object) -> str:

@@ -1,7 +1,7 @@
-"""The one cookie of a launch: which browser began it, and with which nonce.
+"""The one cookie of a launch: the browser that began it, and its nonce.
 
-It is read where an LMS shows us in a frame and after a form the LMS sends, so it is of the kind that survives both; it
-is partitioned, so it joins no two sites; it is signed, ends after fifteen minutes, and goes to /lti/ alone.
+It is read where an LMS shows us in a frame and after a form the LMS sends, so it is of the kind that survives both;
+it is partitioned, so it joins no two sites; it is signed, ends after fifteen minutes, and goes to /lti/ alone.
 """
 
 from http.cookies import Morsel
@@ -28,7 +28,7 @@ class Begun(NamedTuple):
 
 
 def keep(answer: HttpResponse, begun: Begun) -> None:
-    """Also where the page itself is not encrypted: browsers count this machine as if it were, and no other."""
+    """Set the cookie as secure also if the page is not encrypted: browsers allow that on this machine, and no other."""
     name = name_of(begun.state)
     answer.set_cookie(
         name,
@@ -43,12 +43,12 @@ def keep(answer: HttpResponse, begun: Begun) -> None:
 
 
 def begun(request: HttpRequest, state: str) -> Begun | None:
-    """None: not in this browser, or too long ago."""
+    """Return the launch this browser began.  None: it was begun in another browser, or too long ago."""
     try:
-        found = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
+        cookie = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
     except (signing.BadSignature, TypeError):
         return None
-    return found if found.state == state else None
+    return cookie if cookie.state == state else None
 
 
 def forget(answer: HttpResponse, state: str) -> None:

@@ -1,4 +1,4 @@
-"""Our own key pair: platforms know us by it."""
+"""The server's own key pair, by which platforms verify it."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands
 
 
 def signing() -> tuple[str, str]:
-    """Private and public key as PEM.  Raises ActionRefused (503) where the file that is named cannot be used."""
+    """Return private and public key as PEM.  Raises ActionRefused (503) if the configured file cannot be used."""
     return _all()[0]
 
 
@@ -32,11 +32,11 @@ def _all() -> list[tuple[str, str]]:
     if settings.QUEUEVIZ_LTI_KEY_FILE:
         return [_of_file()]
     with one_at_a_time("lti key"):
-        found = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
-        if not found:
-            found = [_new()]
-            LtiKey.objects.create(sealed=seals.seal(found[0]))
-    return [(private, _public(private)) for private in found]
+        keys = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
+        if not keys:
+            keys = [_new()]
+            LtiKey.objects.create(sealed=seals.seal(keys[0]))
+    return [(private, _public(private)) for private in keys]
 
 
 def _of_file() -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""What a valid launch leads to.
+"""The results of a valid launch.
 
-The form that brings it comes from another site, and the browser's session does not come along.  So it only leaves a
-row here, and the browser is sent on to an address of ours, where its session is: with the state, and with its cookie.
+The form that brings it comes from another site, without the browser's session.  So it only leaves a row here.  The
+browser is redirected to an address of this server with its session, the state and the cookie.
 """
 
 from datetime import timedelta
@@ -27,23 +27,23 @@ Kind = LtiLaunch.Kind
 def receive(verified: Verified) -> LtiLaunch:
     """Use the launch up.  Raises ActionRefused: 403, 409 it was used already, or there is no place."""
     LtiLaunch.objects.filter(made_at__lt=timezone.now() - KEPT).delete()
-    said, platform = verified.claims, verified.platform
-    kind = Kind.DEEP_LINK if said.settings is not None else Kind.INSTRUCTOR if said.teaches else Kind.LEARNER
-    if (kind == Kind.DEEP_LINK and not said.teaches) or (kind == Kind.LEARNER and not said.learns):
+    claimed, platform = verified.claims, verified.platform
+    kind = Kind.DEEP_LINK if claimed.settings is not None else Kind.INSTRUCTOR if claimed.teaches else Kind.LEARNER
+    if (kind == Kind.DEEP_LINK and not claimed.teaches) or (kind == Kind.LEARNER and not claimed.learns):
         raise ActionRefused(
             403, "Your role in this course of your LMS leads to nothing here.", "Learners and instructors come in."
         )
-    if not said.context:
+    if not claimed.context:
         raise ActionRefused(400, "Your LMS does not say which course this is.", "Ask the administrator of your LMS.")
     claims = (
         {}
         if kind == Kind.LEARNER
         else {
-            "deployment": said.deployment,
-            "context": said.context,
-            "title": said.title,
-            "settings": said.settings,
-            "memberships_url": said.memberships_url,
+            "deployment": claimed.deployment,
+            "context": claimed.context,
+            "title": claimed.title,
+            "settings": claimed.settings,
+            "memberships_url": claimed.memberships_url,
         }
     )
     try:
@@ -52,7 +52,7 @@ def receive(verified: Verified) -> LtiLaunch:
                 platform=platform,
                 kind=kind,
                 claims=claims,
-                lab=said.lab,
+                lab=claimed.lab,
                 state_digest=digest(verified.begun.state),
                 nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce),
             )
@@ -69,10 +69,10 @@ def receive(verified: Verified) -> LtiLaunch:
 def of_browser(request: HttpRequest, state: str) -> LtiLaunch:
     """The launch of this address, if this browser began it.  Raises NotFound."""
     launch = LtiLaunch.objects.filter(state_digest=digest(state)).select_related("platform", "seat__enrolment__course")
-    found = launch.first() if cookies.begun(request, state) is not None else None
-    if found is None:
+    stored = launch.first() if cookies.begun(request, state) is not None else None
+    if stored is None:
         raise NotFound("This launch was not begun in this browser, or too long ago.")
-    return found
+    return stored
 
 
 def enter(launch: LtiLaunch) -> LtiSeat:
@@ -94,7 +94,10 @@ def link_of(launch: LtiLaunch) -> LtiContext | None:
 
 
 def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
-    """To a course the visitor teaches, by account.  Raises NotFound or Forbidden, ActionRefused (409) it is linked."""
+    """Link the LMS course to a course the visitor teaches, by account.
+
+    Raises NotFound or Forbidden, ActionRefused (409) if it is linked.
+    """
     if launch.kind != Kind.INSTRUCTOR:
         raise NotFound("This launch was not begun in this browser, or too long ago.")
     course = visit_course(visitor, slug, "grade").course
@@ -119,7 +122,7 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
 
 
 def _note(link: LtiContext, launch: LtiLaunch) -> None:
-    """Where its roster is, as the newest launch of an instructor has it."""
+    """Record the address of the roster, as the newest launch of an instructor has it."""
     address = launch.claims["memberships_url"]
     link.memberships_url = address if may_ask(launch.platform, address) else ""
     link.title = launch.claims["title"] or link.title
@@ -127,19 +130,19 @@ def _note(link: LtiContext, launch: LtiLaunch) -> None:
 
 
 def _seat(verified: Verified) -> LtiSeat:
-    said, platform = verified.claims, verified.platform
-    found = LtiContext.objects.filter(platform=platform, deployment=said.deployment, context=said.context)
-    context = found.select_related("course").first()
+    claims, platform = verified.claims, verified.platform
+    contexts = LtiContext.objects.filter(platform=platform, deployment=claims.deployment, context=claims.context)
+    context = contexts.select_related("course").first()
     if context is None:
         raise ActionRefused(
             409,
             "This course of your LMS leads to no course here yet.",
             "The teacher opens the link once, signs in, and chooses one.",
         )
-    if not said.user:
+    if not claims.user:
         raise ActionRefused(400, "Your LMS does not say which learner this is.", "Ask the administrator of your LMS.")
-    seat = seats.seat_of(platform, context.course, said.user)
-    if said.lab and may_ask(platform, said.line_item):
-        seats.keep_user(seat, said.user)
-        scores.subscribe(seat, said.lab, said.line_item)
+    seat = seats.seat_of(platform, context.course, claims.user)
+    if claims.lab and may_ask(platform, claims.line_item):
+        seats.keep_user(seat, claims.user)
+        scores.subscribe(seat, claims.lab, claims.line_item)
     return seat

@@ -43,7 +43,7 @@ class Verified(NamedTuple):
 
 
 class _Cookie(CookieService):
-    """`begun`: what this browser has; at a login, the state is what `set_cookie` is given."""
+    """A cookie of the login.  `begun`: this browser's launch; at a login, `set_cookie` sets the state."""
 
     def __init__(self, begun: cookies.Begun | None = None) -> None:
         self._begun, self.state = begun, ""
@@ -56,7 +56,7 @@ class _Cookie(CookieService):
 
 
 class _Nonce(SessionService):
-    """Nothing in a session: a launch comes by a form of another site, and the session's cookie does not come along."""
+    """A nonce kept outside the session: another site's form brings the launch, without the session's cookie."""
 
     def __init__(self, expected: str = "") -> None:
         self.nonce = expected
@@ -81,22 +81,22 @@ class Launch(MessageLaunch[Any, Registered, _Nonce, _Cookie]):
         return str(self._request.get_param(key) or "")
 
     def get_client_id(self) -> str:
-        """Of several audiences the one for whom the token was made; the library takes the first."""
+        """Return the audience the token was issued to, of several; the library takes the first."""
         body: Any = self._get_jwt_body()
-        given = body.get("aud")
-        named = given if isinstance(given, list) else [given]
+        audience = body.get("aud")
+        named = audience if isinstance(audience, list) else [audience]
         client = named[0] if len(named) == 1 else body.get("azp")
         return client if isinstance(client, str) and client in named else ""
 
     def fetch_public_key(self, key_set_url: str) -> TKeySet:
         name = f"lti-keys-{digest(key_set_url)}"
-        found = cache.get(name)
-        if found is None or (not _has_key(found, self._jwt) and cache.add(f"{name}-looked-for", 1, KEYS_PAUSE_S)):
-            found = super().fetch_public_key(key_set_url)
-            if not isinstance(found, dict) or not isinstance(found.get("keys"), list):
+        key_set = cache.get(name)
+        if key_set is None or (not _has_key(key_set, self._jwt) and cache.add(f"{name}-looked-for", 1, KEYS_PAUSE_S)):
+            key_set = super().fetch_public_key(key_set_url)
+            if not isinstance(key_set, dict) or not isinstance(key_set.get("keys"), list):
                 raise LtiException("no key set")
-            cache.set(name, found, KEYS_KEPT_S)
-        return {"keys": [cast(TKey, key) for key in found["keys"] if isinstance(key, dict)]}
+            cache.set(name, key_set, KEYS_KEPT_S)
+        return {"keys": [cast(TKey, key) for key in key_set["keys"] if isinstance(key, dict)]}
 
     def validate_jwt_signature(self) -> Launch:
         public_key, algorithm = self.get_public_key()
@@ -112,18 +112,21 @@ class Launch(MessageLaunch[Any, Registered, _Nonce, _Cookie]):
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "iat", "nonce"]},
             )
-        except (jwt.InvalidTokenError, TypeError, ValueError) as why:
-            raise LtiException(str(why)) from why
+        except (jwt.InvalidTokenError, TypeError, ValueError) as error:
+            raise LtiException(str(error)) from error
         return self
 
 
-def _has_key(found: Any, token: Any) -> bool:
-    wanted = token.get("header", {}).get("kid")
-    return any(isinstance(key, dict) and key.get("kid") == wanted for key in found["keys"])
+def _has_key(key_set: Any, token: Any) -> bool:
+    key_id = token.get("header", {}).get("kid")
+    return any(isinstance(key, dict) and key.get("kid") == key_id for key in key_set["keys"])
 
 
 def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
-    """Where the browser goes to be known by its LMS, and what it keeps meanwhile.  Raises ActionRefused (400, 403)."""
+    """Return the address of the LMS's login, and the launch that the browser keeps meanwhile.
+
+    Raises ActionRefused (400, 403).
+    """
     cookie, nonce, wrapped = _Cookie(), _Nonce(), DjangoRequest(request)
     platform = platform_of(str(wrapped.get_param("iss") or ""), wrapped.get_param("client_id"))
     if platform is None:
@@ -168,19 +171,19 @@ def verify(request: HttpRequest) -> Verified:
             "The signature of this launch is not your LMS's, or is out of date.",
             AGAIN,
         )
-    except ActionRefused as why:
-        raise _unreachable() if isinstance(_root(why), requests.exceptions.RequestException) else why from None
+    except ActionRefused as error:
+        raise _unreachable() if isinstance(_root(error), requests.exceptions.RequestException) else error from None
     _step(launch.validate_deployment, 403, "This deployment of your LMS is not registered here.", ADMINISTRATOR)
     _step(launch.validate_message, 400, "This kind of launch is not known here.", AGAIN)
     return Verified(platform, claims.read(launch.get_launch_data()), begun, launch)
 
 
 def _step(check: Any, status: int, message: str, hint: str) -> Any:
-    """What of a token is another shape than it should have is refused like a wrong one."""
+    """Run a check; a malformed token is refused like a wrong one."""
     try:
         return check()
-    except (LtiException, AssertionError, AttributeError, KeyError, TypeError, ValueError) as why:
-        raise ActionRefused(status, message, hint) from why
+    except (LtiException, AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ActionRefused(status, message, hint) from error
 
 
 def _root(error: BaseException) -> BaseException:

@@ -1,8 +1,8 @@
-"""Requests to platforms: to the hosts of the one that is meant, encrypted, to public addresses, short, and no further.
+"""Requests to platforms: only to the platform's own hosts, encrypted, to public addresses, short, and no further.
 
-Addresses come from registrations and launches, so they are other people's.  What guards the servers around this one:
-https alone, the host is one of the platform's, its addresses are looked up once, all of them must be public and one of
-them is connected to, no redirect is followed, no proxy or password file of this machine is used.
+Addresses come from registrations and launches, so they are other people's.  These rules guard the servers around
+this one.  Only https; the host is one of the platform's.  Its addresses are looked up once, all must be public, and
+one of them is connected to.  No redirect is followed; no proxy or password file of this machine is used.
 """
 
 import ipaddress
@@ -30,7 +30,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class AddressRefused(requests.exceptions.InvalidURL):
-    """Not an address that requests go to."""
+    """An address that requests must not go to."""
 
 
 class AnswerRefused(requests.exceptions.RequestException):
@@ -55,14 +55,14 @@ def host_of(address: str) -> str:
 
 
 def is_host(text: str) -> bool:
-    """Whether it is the host of some https address, and nothing beside it: no scheme, port, path or wildcard."""
+    """Return whether the text is the host of some https address alone: no scheme, port, path or wildcard."""
     if not text or len(text) > MOST_HOST_CHARS or not HOST.fullmatch(text):
         return False
     return all(0 < len(label) <= MOST_LABEL_CHARS for label in text.split("."))
 
 
 def is_private(host: str) -> bool:
-    """Whether it is named as one that may have an address of a private net."""
+    """Return whether the settings allow this host to have an address of a private net."""
     return host in settings.QUEUEVIZ_LTI_PRIVATE_HOSTS
 
 
@@ -94,25 +94,25 @@ class Outgoing(requests.Session):
 
 
 def _read(answer: requests.Response) -> bytes:
-    ends_s, found = time.monotonic() + WHOLE_S, bytearray()
+    ends_s, body = time.monotonic() + WHOLE_S, bytearray()
     for chunk in answer.iter_content(CHUNK_BYTES):
-        found += chunk
-        if len(found) > MOST_BYTES:
+        body += chunk
+        if len(body) > MOST_BYTES:
             raise AnswerRefused("too long")
         if time.monotonic() > ends_s:
             raise AnswerRefused("too slow")
-    return bytes(found)
+    return bytes(body)
 
 
 def public_address(host: str) -> str:
     """One of its addresses.  Raises AddressRefused where any of them is of a private net, or there is none."""
     try:
-        found = sorted({str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
+        addresses = sorted({str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
     except (OSError, UnicodeError):
         raise requests.exceptions.ConnectionError("no such host") from None
-    if not is_private(host) and not all(_is_public(address) for address in found):
+    if not is_private(host) and not all(_is_public(address) for address in addresses):
         raise AddressRefused("not a public address")
-    return found[0]
+    return addresses[0]
 
 
 def _is_public(text: str) -> bool:
@@ -122,7 +122,7 @@ def _is_public(text: str) -> bool:
 
 
 class _Pinned(HTTPConnection):
-    """Connects to the address that was looked at: a name may have another one a moment later."""
+    """A connection to the checked address: a name may have another address a moment later."""
 
     def _new_conn(self) -> socket.socket:
         named, self._dns_host = self._dns_host, public_address(self._dns_host)
@@ -145,6 +145,6 @@ class _PoolTls(HTTPSConnectionPool):
 
 
 class Guarded(HTTPAdapter):
-    def init_poolmanager(self, *given: Any, **named: Any) -> None:
-        super().init_poolmanager(*given, **named)
+    def init_poolmanager(self, *args: Any, **named: Any) -> None:
+        super().init_poolmanager(*args, **named)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _PoolTls}

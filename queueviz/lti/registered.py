@@ -15,7 +15,10 @@ TOKEN_S = 60.0  # a token is used for so long, whatever the platform says
 
 
 class Registered(ToolConfAbstract[Any]):
-    """Every platform has a client of ours by its number: an issuer alone may be many."""
+    """The registered platforms.
+
+    Every platform has its own client here, by its number: one issuer may be many platforms.
+    """
 
     def check_iss_has_one_client(self, iss: str) -> bool:
         return False
@@ -42,11 +45,11 @@ class Registered(ToolConfAbstract[Any]):
 
 
 def platform_of(issuer: str, client_id: str | None) -> LtiPlatform | None:
-    """Without a client the one platform of this issuer, if it is one."""
-    found = LtiPlatform.objects.filter(issuer=issuer)
+    """Return the platform of this issuer and client.  Without a client, the issuer's platform if it has only one."""
+    platforms = LtiPlatform.objects.filter(issuer=issuer)
     if client_id:
-        return found.filter(client_id=client_id).first()
-    first = list(found[:2])
+        return platforms.filter(client_id=client_id).first()
+    first = list(platforms[:2])
     return first[0] if len(first) == 1 else None
 
 
@@ -59,14 +62,14 @@ def registration_of(platform: LtiPlatform) -> Registration:
 
 
 def hosts_of(platform: LtiPlatform) -> Collection[str]:
-    """Of its endpoints, and those beside them: all that requests and forms go to."""
+    """Return the hosts of its endpoints, and those listed beside them: all that requests and forms go to."""
     endpoints = (platform.auth_url, platform.token_url, platform.key_set_url)
     further = {host.lower() for host in platform.hosts if isinstance(host, str)}
     return {outgoing.host_of(address) for address in endpoints} | set(filter(outgoing.is_host, further))
 
 
 def may_ask(platform: LtiPlatform, address: object) -> bool:
-    """Whether this address from a launch is one of the platform's."""
+    """Return whether this address from a launch is one of the platform's."""
     try:
         return isinstance(address, str) and outgoing.host_of(address) in hosts_of(platform)
     except outgoing.AddressRefused:
@@ -74,7 +77,7 @@ def may_ask(platform: LtiPlatform, address: object) -> bool:
 
 
 class Connector(ServiceConnector):
-    """Of one turn: its tokens are kept no longer.  The library's key for them leaves out the client."""
+    """A connector for one turn, with its tokens.  The library's own key for tokens leaves out the client."""
 
     def __init__(self, platform: LtiPlatform) -> None:
         super().__init__(registration_of(platform), outgoing.Outgoing(hosts_of(platform)))

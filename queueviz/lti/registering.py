@@ -1,4 +1,4 @@
-"""Dynamic registration: an LMS and we exchange what each has to know of the other, behind a link that is good once."""
+"""Dynamic registration: an LMS and this server exchange their settings, behind a link that is good once."""
 
 import secrets
 from datetime import timedelta
@@ -35,7 +35,7 @@ ISSUED_FOR = {"canvas.instructure.com": (".instructure.com", ".canvaslms.com")}
 
 
 class Ours(NamedTuple):
-    """Addresses of this server."""
+    """The addresses of this server."""
 
     login: str
     launch: str
@@ -61,16 +61,18 @@ def invite(visitor: Visitor) -> str:
 
 def invitation(secret: str) -> LtiInvitation:
     """Raises NotFound: it was never made, was used, or is too old."""
-    found: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
-    if found is None:
+    open_invitation: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
+    if open_invitation is None:
         raise NotFound("This link registers no LMS any more.")
-    return found
+    return open_invitation
 
 
 def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
-    """Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it did not answer as one.
+    """Register the platform.
 
-    Why exactly is not said: what another server answers to us is not for the visitor who named it.
+    Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it failed.
+
+    Errors of the remote server are hidden: the visitor who named it must not read its answers.
     """
     asked = invitation(secret)
     mine = _open().filter(pk=asked.pk, tries=asked.tries)
@@ -105,9 +107,9 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
 
 
 def hosts(text: str) -> list[str]:
-    """Hosts in small letters, one a line.  Raises ActionRefused (422), which names the first that is none."""
-    found = [host.lower() for host in listed(text)]
-    for host in found:
+    """Return hosts in lower case, one a line.  Raises ActionRefused (422), which names the first invalid one."""
+    names = [host.lower() for host in listed(text)]
+    for host in names:
         if not outgoing.is_host(host):
             raise ActionRefused(
                 422,
@@ -116,15 +118,15 @@ def hosts(text: str) -> list[str]:
                 field="hosts",
                 host=host[:HOST_CHARS],
             )
-    return found
+    return names
 
 
 def listed(text: str) -> list[str]:
-    """Ids or hosts, one a line.  Raises ActionRefused (422)."""
-    found = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
-    if len(found) > MOST_IDS or any(len(one) > ID_CHARS or not one.isprintable() for one in found):
+    """Return ids or hosts, one a line.  Raises ActionRefused (422)."""
+    lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+    if len(lines) > MOST_IDS or any(len(line) > ID_CHARS or not line.isprintable() for line in lines):
         raise ActionRefused(422, "At most {most} lines, each with one id or host.", "Shorten the list.", most=MOST_IDS)
-    return found
+    return lines
 
 
 def _open() -> Any:
@@ -149,14 +151,14 @@ class _Registration(DynamicRegistration):
         return self._token  # type: ignore[return-value]  # the library sends none where it is None
 
     def get_openid_configuration(self) -> dict[str, Any]:
-        """Who hands out the configuration must also be who issues, and who registers."""
-        found = super().get_openid_configuration()
-        issuer = outgoing.host_of(found["issuer"])
+        """Return the configuration.  Its issuer and its registration endpoint must be on the host that served it."""
+        configuration = super().get_openid_configuration()
+        issuer = outgoing.host_of(configuration["issuer"])
         if issuer != self._host and not self._host.endswith(ISSUED_FOR.get(issuer, (" ",))):
             raise outgoing.AddressRefused("another issuer")
-        if outgoing.host_of(found["registration_endpoint"]) != self._host:
+        if outgoing.host_of(configuration["registration_endpoint"]) != self._host:
             raise outgoing.AddressRefused("another host")
-        return found
+        return configuration
 
     def get_initiate_login_uri(self) -> str:
         return self._ours.login
@@ -186,19 +188,19 @@ class _Registration(DynamicRegistration):
         ]
 
     def complete_registration(self, openid_configuration: dict[str, Any], openid_registration: dict[str, Any]) -> Any:
-        there, client = openid_configuration, openid_registration["client_id"]
-        endpoints = [there[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
+        configuration, client = openid_configuration, openid_registration["client_id"]
+        endpoints = [configuration[name] for name in ("authorization_endpoint", "token_endpoint", "jwks_uri")]
         for address in endpoints:
             outgoing.host_of(address)
         deployment = openid_registration[TOOL].get("deployment_id")
         known = [deployment] if isinstance(deployment, str) and len(deployment) <= ID_CHARS else []
-        family = str(there[LTI].get("product_family_code") or "LMS")
-        audience = there.get("authorization_server") or ""
+        family = str(configuration[LTI].get("product_family_code") or "LMS")
+        audience = configuration.get("authorization_server") or ""
         if not isinstance(client, str) or not 0 < len(client) <= ID_CHARS or not isinstance(audience, str):
             raise ValueError("no client")
         return LtiPlatform.objects.create(
             name=f"{family} · {self._host}"[:NAME_CHARS],
-            issuer=there["issuer"][:ID_CHARS],
+            issuer=configuration["issuer"][:ID_CHARS],
             client_id=client,
             auth_url=endpoints[0],
             token_url=endpoints[1],
@@ -211,5 +213,5 @@ class _Registration(DynamicRegistration):
 
 
 def deep_link_uri(launch: str) -> str:
-    """What a platform names as the target where it wants labs to be chosen: so the login knows to stay in its frame."""
+    """Return the target address of launches that choose labs: by it the login stays in the LMS's frame."""
     return f"{launch}?choose"

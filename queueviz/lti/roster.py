@@ -1,4 +1,4 @@
-"""Names from the LMS, when the teacher asks for them: of those who have a place here, and of no one else."""
+"""Names from the LMS, when the teacher requests them: only of members with a place here."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ MOST_MEMBERS = 1000
 
 
 class Named(NamedTuple):
-    """`elsewhere`: members who have not come here yet; nothing of them is kept."""
+    """The result of a fetch.  `elsewhere`: members without a place here; nothing of them is kept."""
 
     named: int
     elsewhere: int
@@ -36,25 +36,25 @@ def fetch(link: LtiContext) -> Named:
         members = _members(link)
     except (requests.exceptions.RequestException, LtiException, AttributeError, KeyError, TypeError, ValueError):
         raise ActionRefused(502, "Your LMS did not give its roster.", "Try again in a moment.") from None
-    names = {seats.digest_of(link.platform, link.course, one["user_id"]): one["name"] for one in members}
-    found = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
-    for seat in found:
+    names = {seats.digest_of(link.platform, link.course, member["user_id"]): member["name"] for member in members}
+    named = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
+    for seat in named:
         seat.enrolment.name = names[seat.user_digest]
-    Enrolment.objects.bulk_update([seat.enrolment for seat in found], ["name"])
-    return Named(len(found), len(names) - len(found))
+    Enrolment.objects.bulk_update([seat.enrolment for seat in named], ["name"])
+    return Named(len(named), len(names) - len(named))
 
 
 def _members(link: LtiContext) -> list[dict[str, str]]:
-    """With an id and a name, as many as the limits let through."""
+    """Return members with an id and a name, as many as the limits allow."""
     service = NamesRolesProvisioningService(Connector(link.platform), {"context_memberships_url": link.memberships_url})
-    found: list[dict[str, str]] = []
+    members: list[dict[str, str]] = []
     address: str | None = link.memberships_url
     for _ in range(MOST_PAGES):
         page, address = service.get_members_page(address)
-        found += [named for one in page if (named := _named(one)) is not None]
-        if not address or len(found) >= MOST_MEMBERS:
+        members += [named for row in page if (named := _named(row)) is not None]
+        if not address or len(members) >= MOST_MEMBERS:
             break
-    return found[:MOST_MEMBERS]
+    return members[:MOST_MEMBERS]
 
 
 def _named(member: Any) -> dict[str, str] | None:

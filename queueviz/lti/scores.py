@@ -57,14 +57,14 @@ class Sent(NamedTuple):
 
 
 def subscribe(seat: LtiSeat, lab: str, line_item: str) -> None:
-    """From now on the line item gets this learner's score in this lab."""
+    """Send this learner's score in this lab to the line item from now on."""
     if seat.scores.filter(lab=lab, line_item=line_item).exists() or seat.scores.count() >= MOST_LINE_ITEMS:
         return
     LtiScore.objects.get_or_create(seat=seat, lab=lab, line_item=line_item)
 
 
 def differing() -> QuerySet[LtiScore, Any]:
-    """Rows with `score` and `finished` of their Submission that the line item does not have."""
+    """Return rows with `score` and `finished` of their Submission that the line item does not have."""
     work = Submission.objects.filter(enrolment=OuterRef("seat__enrolment"), lab=OuterRef("lab"))
     rows = LtiScore.objects.annotate(
         score=Subquery(work.values("score")[:1], output_field=PositiveSmallIntegerField()),
@@ -83,17 +83,17 @@ def _finished() -> QuerySet[LtiScore, Any]:
 
 def due(now: datetime) -> QuerySet[LtiScore, Any]:
     """The oldest first.  Where a course shows scores later, its platform gets them later."""
-    found = differing().filter(
+    rows = differing().filter(
         seat__enrolment__course__in=releases.released(now),
         due_at__lte=now,
         tries__lt=MOST_TRIES,
         seat__enrolment__removed_at__isnull=True,
     )
-    return found.select_related("seat__platform").order_by("due_at", "pk")
+    return rows.select_related("seat__platform").order_by("due_at", "pk")
 
 
 def turn(now: Callable[[], datetime] = timezone.now) -> int:
-    """Send what is due; returns how many arrived.  A platform that cannot be reached is asked once a turn."""
+    """Send what is due; return how many arrived.  A platform that cannot be reached is asked once a turn."""
     arrived, lost = 0, set[int]()
     connectors: dict[int, Connector] = {}
     for row in due(now())[:SENT_PER_TURN]:
@@ -112,7 +112,10 @@ def turn(now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _take(row: LtiScore, now: datetime) -> bool:
-    """No other process sends it meanwhile; where this one ends, it is due again after the lease."""
+    """Return whether this process got the lease of the row.
+
+    If the process ends, the row is due again after the lease.
+    """
     return bool(LtiScore.objects.filter(pk=row.pk, due_at=row.due_at).update(due_at=now + LEASE))
 
 
@@ -147,8 +150,8 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
     service = AssignmentsGradesService(connector, {"scope": [SCORE], "lineitem": row.line_item})
     try:
         service.put_grade(grade)
-    except LtiServiceException as why:
-        return Sent("refused", why.response.status_code)
+    except LtiServiceException as error:
+        return Sent("refused", error.response.status_code)
     except requests.exceptions.RequestException:
         return Sent("unreachable")
     except (LtiException, AttributeError, KeyError, TypeError, ValueError):  # an answer of another shape
@@ -157,9 +160,11 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
 
 
 class Status(NamedTuple):
-    """Of one lab's score, for its student.  `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows.
+    """The status of one lab's score, for its student.
 
-    `score`: what the LMS has; None: nothing, or the course does not show it now.
+    `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows.
+
+    `score`: the score the LMS has; None: nothing, or the course does not show it now.
     """
 
     state: str
@@ -170,11 +175,11 @@ class Status(NamedTuple):
 
 
 def statuses(enrolment: Enrolment) -> dict[str, Status]:
-    """By lab; the one that is worst off, where several line items want it.  Empty: no LMS waits for any."""
+    """Return statuses by lab; of several line items the worst one.  Empty: no LMS waits for any."""
     now = timezone.now()
     late = {row.pk for row in differing().filter(seat__enrolment=enrolment)}
     may = set(due(now + MOST_PAUSE).filter(seat__enrolment=enrolment).values_list("pk", flat=True))
-    found: dict[str, Status] = {}
+    by_lab: dict[str, Status] = {}
     shows = releases.is_released(enrolment.course, now)
     for row in LtiScore.objects.filter(seat__enrolment=enrolment).order_by("pk"):
         if row.pk not in late:
@@ -183,17 +188,20 @@ def statuses(enrolment: Enrolment) -> dict[str, Status]:
             state = "failed"
         else:
             state = "waiting" if row.pk in may else "held"
-        one = Status(state, row.sent_score if shows else None, row.sent_at, row.why, row.status)
-        if row.lab not in found or ORDER.index(state) > ORDER.index(found[row.lab].state):
-            found[row.lab] = one
-    return found
+        status = Status(state, row.sent_score if shows else None, row.sent_at, row.why, row.status)
+        if row.lab not in by_lab or ORDER.index(state) > ORDER.index(by_lab[row.lab].state):
+            by_lab[row.lab] = status
+    return by_lab
 
 
 ORDER = ("none", "sent", "held", "waiting", "failed")
 
 
 def resend(enrolment: Enrolment, lab: str) -> None:
-    """At the next turn, also what has arrived: a platform may have lost it.  Raises ActionRefused (404, 429)."""
+    """Send the scores again at the next turn, also delivered ones: a platform may have lost them.
+
+    Raises ActionRefused (404, 429).
+    """
     rows = LtiScore.objects.filter(seat__enrolment=enrolment, lab=lab)
     if not rows.exists():
         raise ActionRefused(404, "No LMS waits for a score of this lab.", "Open the lab from your LMS first.")

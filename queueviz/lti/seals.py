@@ -1,4 +1,4 @@
-"""What must not be readable in the database: keyed digests, and texts sealed under the server's secret."""
+"""Secrets that must not be readable in the database: keyed digests, and texts sealed under the server's secret."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from django.conf import settings
 
 
 def keyed(purpose: str, *parts: object) -> str:
-    """HMAC-SHA256 in hex.  With the length of each part, so that no two lists give the same text."""
+    """Return HMAC-SHA256 in hex, with the length of each part, so that no two lists give the same text."""
     text = "".join(f"{len(str(part))}:{part}" for part in (purpose, *parts))
     return hmac.new(_key("digest"), text.encode(), hashlib.sha256).hexdigest()
 
@@ -19,7 +19,7 @@ def seal(text: str) -> str:
 
 
 def opened(sealed: str) -> str | None:
-    """None: it was sealed under another secret."""
+    """Return the text.  None: it was sealed under another secret."""
     try:
         return _box().decrypt(sealed.encode()).decode()
     except InvalidToken:

@@ -9,7 +9,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
-    """Made at the first launch, where the lobby is open.
+    """Return the seat, made at the first launch if the lobby is open.
 
     Raises ActionRefused: 403 the teacher has removed this learner, 409 the course is closed or full.
     """
@@ -30,17 +30,20 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
 
 
 def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
-    """Keyed, and another one in each course: rows of two courses cannot be joined by it."""
+    """Return a keyed digest that differs in each course, so that rows of two courses cannot be joined by it."""
     return seals.keyed("lti user", platform.pk, course.pk, user)
 
 
 def secret_of(seat: LtiSeat) -> str:
-    """What browsers of this place have; it follows from the digest, so that each launch can hand it out again."""
+    """Return the secret of this place for browsers.
+
+    It follows from the digest, so that each launch can set it again.
+    """
     return _secret(seat.user_digest)
 
 
 def keep_user(seat: LtiSeat, user: str) -> None:
-    """A score has to say whose it is: from here on the platform's id is kept, sealed."""
+    """Keep the platform's id, sealed: a score needs its learner's id."""
     if not seat.user_sealed:
         seat.user_sealed = seals.seal(user)
         seat.save(update_fields=["user_sealed"])

@@ -33,7 +33,7 @@ class Sender:
 
 
 def one_turn() -> None:
-    """What one row or the database makes of it is no reason to send nothing any more."""
+    """Run a turn; an error of one row or of the database does not end the thread."""
     try:
         close_old_connections()
         scores.turn()

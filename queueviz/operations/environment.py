@@ -26,19 +26,19 @@ def switch(name: str, *, default: bool = False) -> bool:
 def number(name: str, default: int, low: int, high: int) -> int:
     """The process ends with a sentence where it is none, or not from `low` to `high`."""
     try:
-        found = int(text(name, str(default)))
+        value = int(text(name, str(default)))
     except ValueError:
         raise SystemExit(f"{name} is no number.") from None
-    if not low <= found <= high:
-        raise SystemExit(f"{name} is {found}. Choose a number from {low} to {high}.")
-    return found
+    if not low <= value <= high:
+        raise SystemExit(f"{name} is {value}. Choose a number from {low} to {high}.")
+    return value
 
 
 def ip(name: str, default: str) -> str:
     """An IPv4 address: stored messages hold it in four bytes.  The process ends with a sentence where it is none."""
-    found = text(name, default)
+    value = text(name, default)
     try:
-        return str(ipaddress.IPv4Address(found))
+        return str(ipaddress.IPv4Address(value))
     except ValueError:
         raise SystemExit(f"{name} is no address such as 192.168.1.5.") from None
 
@@ -55,20 +55,20 @@ def directory(name: str, default: Path) -> Path:
     return path
 
 
-def reason(why: OSError) -> str:
-    return str(why.strerror or why).lower()
+def reason(error: OSError) -> str:
+    return str(error.strerror or error).lower()
 
 
 def make(path: Path, name: str = "QUEUEVIZ_HOME") -> None:
     """See that the directory is there; the process ends with a sentence about `name` where it cannot be."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as why:
-        raise SystemExit(f"{name}: {path} cannot be a directory: {reason(why)}. Choose another.") from None
+    except OSError as error:
+        raise SystemExit(f"{name}: {path} cannot be a directory: {reason(error)}. Choose another.") from None
 
 
 def database(name: str, default: str) -> dict[str, Any]:
-    """Django's settings for a database URL; the process ends with a sentence where it is none."""
+    """Return Django's settings for a database URL; an invalid one ends the process with a sentence."""
     try:
         return dict(dj_database_url.parse(text(name, default)))
     except (ValueError, KeyError):  # the URL may hold a password: it is not shown
@@ -87,9 +87,9 @@ def kept_secret(home: Path) -> str:
         with suppress(FileExistsError):
             _write_new(path, secrets.token_urlsafe(48))
         return path.read_text().strip()
-    except OSError as why:
+    except OSError as error:
         raise SystemExit(
-            f"{path} cannot be kept: {reason(why)}. Make room there and see to its rights, or "
+            f"{path} cannot be kept: {reason(error)}. Make room there and see to its rights, or "
             "choose another home in the variable QUEUEVIZ_HOME."
         ) from None
 

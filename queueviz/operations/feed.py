@@ -18,7 +18,7 @@ LOOK_EVERY_S = 0.2
 
 
 class Pace(NamedTuple):
-    """How fast: `speed` times as fast as it happened (0: no pauses), and never faster than `rows_per_s`."""
+    """The pace of a feed: `speed` times the original speed (0: no pauses), at most `rows_per_s` rows per second."""
 
     speed: float
     rows_per_s: float = MOST_ROWS_PER_S
@@ -31,7 +31,7 @@ def batches(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[list[FeedRow]]:
-    """Lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
+    """Yield lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
     due_s = now()
     batch: list[FeedRow] = []
     size = 0
@@ -51,7 +51,7 @@ def batches(
 
 
 class SandboxSink:
-    """Sends batches to a running sandbox and waits until each has arrived, so that the order of the table holds."""
+    """A sink that sends batches to a running sandbox.  It waits for each to arrive, so the order of the table holds."""
 
     def __init__(
         self,
@@ -72,7 +72,10 @@ class SandboxSink:
         self._wait()
 
     def _wait(self) -> None:
-        """Other producers may count too, so a wrong guess ends with the patience and does no harm."""
+        """Wait until the batch is stored.
+
+        Other producers may count too: a wrong count ends with the patience and does no harm.
+        """
         last, until_s = -1, self._now() + ARRIVES_WITHIN_S
         while self._now() < until_s:
             stored = stored_in(self._sandbox.snapshot(), self._topic)
@@ -86,6 +89,6 @@ class SandboxSink:
 
 
 def stored_in(snapshot: Snapshot, topic: str) -> int:
-    """How many messages the topic has ever stored, over all its queues."""
-    found = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
-    return sum(int(queue["max"] or 0) for queue in found["queues"]) if found else 0
+    """Return how many messages the topic has ever stored, over all its queues."""
+    stored = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
+    return sum(int(queue["max"] or 0) for queue in stored["queues"]) if stored else 0

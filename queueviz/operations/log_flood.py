@@ -1,4 +1,4 @@
-"""Against filling the log: of lines that say the same of others, a few a second are written and the rest is counted."""
+"""Protection of the log: of similar lines, a few a second are written and the rest is counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KINDS = 1_000  # remembered at a time
 
 
 class Flood(logging.Filter):
-    """On a handler.  The first line of a kind in a later second says how many were left out before it."""
+    """A filter of a handler.  The first line of a kind in a later second has the number of lines dropped before it."""
 
     def __init__(self) -> None:
         super().__init__()

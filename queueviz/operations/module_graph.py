@@ -1,4 +1,4 @@
-"""Which of our modules a page's module imports, directly or not, as their sources say."""
+"""Import graph of QueueViz's page modules: those a module imports, directly or not, from their sources."""
 
 import re
 from functools import cache
@@ -11,9 +11,9 @@ IMPORT = re.compile(r"""^import\b[^;"']*["']\./(\w+\.js)["'];""", re.MULTILINE)
 
 @cache
 def imported(name: str) -> tuple[str, ...]:
-    """Without `name` itself, in the order in which they are first named; what is imported on demand is left out."""
-    found = [name]
-    for module in found:  # grows
+    """Return the imported modules without `name`, in the order of first import.  Dynamic imports are left out."""
+    names = [name]
+    for module in names:  # grows
         source = Path(str(finders.find(f"queueviz/js/{module}"))).read_text("utf-8")
-        found += [other for other in IMPORT.findall(source) if other not in found]
-    return tuple(found[1:])
+        names += [other for other in IMPORT.findall(source) if other not in names]
+    return tuple(names[1:])

@@ -39,14 +39,17 @@ class RemotePages:
         return self._asked("POST", path, data=dict(form or {}), headers=headers | self._token())
 
     def send(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
-        """As JSON."""
+        """Post the body as JSON."""
         return self._asked("POST", path, json=body, headers=self._token())
 
     def close(self) -> None:
         self._http.close()
 
     def _token(self) -> dict[str, str]:
-        """Signing in changes it; a browser that has seen no form yet looks at one."""
+        """Return the CSRF header.
+
+        Signing in changes the token; without a cookie a page with a form is fetched first.
+        """
         if settings.CSRF_COOKIE_NAME not in self.cookies:
             self.get(WITH_A_FORM)
         return {"X-CSRFToken": self.cookies[settings.CSRF_COOKIE_NAME]}
@@ -54,10 +57,10 @@ class RemotePages:
     def _asked(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             answer = self._http.request(method, f"{self.url}{path}", **more)
-        except httpx.InvalidURL as why:
-            raise RemoteRefused(f"{self.url} is no address: {why}.") from why
-        except httpx.HTTPError as why:
-            raise RemoteRefused(f"Nobody answers at {self.url}: {why or type(why).__name__}.") from why
+        except httpx.InvalidURL as error:
+            raise RemoteRefused(f"{self.url} is no address: {error}.") from error
+        except httpx.HTTPError as error:
+            raise RemoteRefused(f"Nobody answers at {self.url}: {error or type(error).__name__}.") from error
         if answer.status_code >= 400:
             raise RemoteRefused(f"{self.url}{path} answered {answer.status_code}{_sentence(answer)}.")
         return answer
@@ -65,7 +68,10 @@ class RemotePages:
 
 @contextmanager
 def pages_of(user: Any, url: str) -> Iterator[RemotePages]:
-    """As this account, by a session that ends with the block: for who has the server's database anyway."""
+    """Yield the pages as this account sees them, with a session that ends with the block.
+
+    Only for callers that have the server's database anyway.
+    """
     session = SESSIONS.SessionStore()
     session[SESSION_KEY] = str(user.pk)
     session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]

@@ -17,7 +17,7 @@ LATER = frozenset({429, 502, 503, 504})
 
 
 class RemoteRefused(Exception):
-    """The server says no; the message is one sentence for the person at the terminal."""
+    """A refusal of the server; the message is one sentence for the person at the terminal."""
 
 
 class RemoteSandbox:
@@ -52,29 +52,29 @@ class RemoteSandbox:
         self._call("POST", "/sleep", {})
 
     def branch(self, at: int) -> dict[str, Any]:
-        """`slug`, `url` and `token` of the branch, whose making has begun."""
+        """Begin to make a branch; return its `slug`, `url` and `token`."""
         made: dict[str, Any] = self._call("POST", "/branch", {"at": at})
         return made
 
     def snapshot(self) -> Snapshot:
-        found: Snapshot = self._call("GET", "")
-        return found
+        snapshot: Snapshot = self._call("GET", "")
+        return snapshot
 
     def close(self) -> None:
         self._http.close()
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The answer, however often it must be asked for; an action that may have been done is not done twice."""
+        """Return the answer after retries; an action that may have been carried out is not repeated."""
         until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
         while True:
             try:
                 answer = self._http.request(method, f"{self._url}/api/sandboxes/{self.slug}{path}", json=body)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as why:
-                trouble = f"Nobody answers at {self._url}: {why}."
-            except httpx.InvalidURL as why:
-                raise RemoteRefused(f"{self._url} is no address: {why}.") from why
-            except httpx.HTTPError as why:
-                raise RemoteRefused(f"The server at {self._url} broke off: {why or type(why).__name__}.") from why
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                trouble = f"Nobody answers at {self._url}: {error}."
+            except httpx.InvalidURL as error:
+                raise RemoteRefused(f"{self._url} is no address: {error}.") from error
+            except httpx.HTTPError as error:
+                raise RemoteRefused(f"The server at {self._url} broke off: {error or type(error).__name__}.") from error
             else:
                 if answer.is_success:
                     return answer.json()
@@ -95,7 +95,7 @@ class RemoteSandbox:
         if answer.status_code == 404:
             return f"The server at {self._url} knows no sandbox {self.slug} for this token."
         try:
-            said = answer.json()
-            return f"{said['error']} {said.get('hint', '')}".strip()
+            body = answer.json()
+            return f"{body['error']} {body.get('hint', '')}".strip()
         except (ValueError, KeyError, TypeError):
             return f"The server at {self._url} answered {answer.status_code}."

@@ -1,4 +1,4 @@
-"""How much this server carries now, and whether it is too much: `/healthz`, `/metrics`, the first page of the admin."""
+"""Load of this server and whether it is too high: `/healthz`, `/metrics`, the first page of the admin."""
 
 import shutil
 import time
@@ -37,14 +37,14 @@ class Load(NamedTuple):
 
     @property
     def stopped(self) -> str | None:
-        """Of the engines that do not answer, in the reader's language."""
+        """A sentence on the engines that do not answer, in the reader's language; None: all answer."""
         return self._of_engines(SILENT, self.silent)
 
     @property
     def busy(self) -> str | None:
-        """Why it is, in the reader's language; None: it is not."""
-        if (why := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
-            return why
+        """The reason the server is busy, in the reader's language; None: it is not."""
+        if (reason := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
+            return reason
         if self.live["late_ms"] > LATE_MS:
             return gettext("Frames came up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
         if self.engine_ms > SLOW_MS:
@@ -53,7 +53,10 @@ class Load(NamedTuple):
 
     @property
     def full(self) -> str | None:
-        """Why nothing more can be stored, in the reader's language; None: there is room.  Read afresh each time."""
+        """The reason nothing more can be stored, in the reader's language; None: there is room.
+
+        Computed on each access.
+        """
         left_bytes = shutil.disk_usage(settings.QUEUEVIZ_HOME).free
         if left_bytes < GO_ON_BYTES:
             return filled(NO_ROOM, {"left": left_bytes // 1024})
@@ -63,9 +66,9 @@ class Load(NamedTuple):
 
     @property
     def states(self) -> dict[str, int]:
-        """Sandboxes by state."""
-        found = [row["state"] for row in self.status["sandboxes"].values()]
-        return {state: found.count(state) for state in sorted(set(found))}
+        """The number of sandboxes by state."""
+        states = [row["state"] for row in self.status["sandboxes"].values()]
+        return {state: states.count(state) for state in sorted(set(states))}
 
     def _of_engines(self, text: str, names: tuple[str, ...]) -> str | None:
         if not names:
@@ -91,7 +94,7 @@ def load() -> Load:
 
 
 def _figures(silent: tuple[str, ...]) -> dict[str, int]:
-    """Of the sockets; an engine that does not answer would not count its own either."""
+    """Return the figures of the sockets; zeros if an engine does not answer, since its own would be missing."""
     return together([]) if silent else hubs.figures()
 
 

@@ -15,12 +15,12 @@ COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n", re.DOTALL | re.MULTI
 
 
 def without_comments(source: str) -> str:
-    """Comments that have lines of their own are for readers of the source: a tenth of what a first view weighs."""
+    """Return the source without comments on lines of their own: they are a tenth of the bytes of a first view."""
     return COMMENT.sub("", source)
 
 
 class Uncommented:
-    """Where a file comes from; it is read without its comments."""
+    """A storage that opens files without their comments."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -31,7 +31,7 @@ class Uncommented:
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Also rewrites `import … from "./strip.js"`, so that modules need no bundler and no import map."""
+    """Static files with a hash in their names.  Rewrites `import … from "./strip.js"` too: no import map is needed."""
 
     support_js_module_import_aggregation = True
     max_post_process_passes = 12  # one for each link of the longest chain of imports
@@ -49,17 +49,19 @@ def is_ours(name: str) -> bool:
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise with whole answers: its files are small, and Django cannot stream a plain file under ASGI."""
+    """WhiteNoise middleware with whole answers: its files are small, and Django cannot stream a plain file under
+    ASGI.
+    """
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
-        found = static_file.get_response(request.method, request.META)
+        response = static_file.get_response(request.method, request.META)
         body = b""
-        if found.file is not None:
-            with found.file as file:
+        if response.file is not None:
+            with response.file as file:
                 body = file.read()
-        answer = HttpResponse(body, status=int(found.status))
+        answer = HttpResponse(body, status=int(response.status))
         del answer["content-type"]
-        for key, value in found.headers:
+        for key, value in response.headers:
             answer[key] = value
         return answer

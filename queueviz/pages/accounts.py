@@ -15,7 +15,7 @@ ATTEMPTS = Rate(0.1, 10, what="attempts to sign in")  # ten at once, then one in
 
 @method_decorator(never_cache, name="dispatch")
 class SignIn(LoginView):
-    """Too many attempts from one address are refused with a sentence, before any password is looked at."""
+    """The sign-in page.  Too many attempts from one address are refused before any password is checked."""
 
     template_name = "queueviz/pages/login.html"
     redirect_authenticated_user = True

@@ -1,4 +1,4 @@
-"""What a class found hard: a page of bars, each with its table."""
+"""The page of a class's difficulties: bars, each with its table."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,6 +12,6 @@ from queueviz.courses.visits import visit_course
 @require_GET
 def analytics(request: HttpRequest, slug: str) -> HttpResponse:
     course = visit_course(visitor.of_request(request), slug, "grade").course
-    found = analytics_of(course)
-    bars = {plot.name: {"labels": plot.labels, "values": plot.values, "digits": plot.digits} for plot in found.plots}
-    return render(request, "queueviz/pages/course_analytics.html", {"course": course, "found": found, "bars": bars})
+    result = analytics_of(course)
+    bars = {plot.name: {"labels": plot.labels, "values": plot.values, "digits": plot.digits} for plot in result.plots}
+    return render(request, "queueviz/pages/course_analytics.html", {"course": course, "found": result, "bars": bars})

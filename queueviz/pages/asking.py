@@ -1,4 +1,4 @@
-"""One message of a real cluster: its messages are not read all the time, so its brokers are asked for it by its id."""
+"""One message of a real cluster, by its id: read from its brokers on request, since messages are not polled."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +12,18 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 def message(slug: str, snapshot: Snapshot, message_id: str) -> Reading | None:
-    """As the channel of a sandbox's message: `record`, or `why` there is none.  None: no broker answers."""
+    """Return a reading as of a sandbox's message channel: `record`, or `why` there is none.
+
+    None: no broker answers.
+    """
     try:
-        found = _ask(slug, FindMessages(id=message_id))["rows"]
-        record = _record(slug, found[0]) if found else None
+        rows = _ask(slug, FindMessages(id=message_id))["rows"]
+        record = _record(slug, rows[0]) if rows else None
     except ActionRefused as refused:
         if refused.status not in (404, 422):  # the cluster is not there, rather than the message
             return None
-        found, record = [], None
-    data = {"record": record, "why": None if record else {"code": "not_indexed"}, "others": found[1:]}
+        rows, record = [], None
+    data = {"record": record, "why": None if record else {"code": "not_indexed"}, "others": rows[1:]}
     return Reading(int(snapshot["seq"]), snapshot["at_ms"], snapshot["rate"], snapshot["epoch"], data)
 
 

@@ -1,4 +1,4 @@
-"""Audit: what became of every message, for each group, as the job `delivery_audit` found it."""
+"""Audit: the delivery verdict of every message, for each group, from the job `delivery_audit`."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ DRAWN_QUEUES = 64
 
 
 class Choice(NamedTuple):
-    """What the address picks: one line of the matrix, and of that one kind of message."""
+    """The selection of the address: one line of the matrix, and one kind of its messages."""
 
     group: str
     topic: str
@@ -79,9 +79,9 @@ def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _chosen(lines: list[Line], query: Mapping[str, str]) -> Line | None:
     asked = query.get("group"), query.get("topic")
-    wanted = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
+    requested = [line for line in lines if asked in ((line.group, line.topic), (line.group, None))]
     ordinary = [line for line in lines if not line.topic.startswith("%")]  # no retries, no dead letters
-    return next(iter(wanted or ordinary or lines), None)
+    return next(iter(requested or ordinary or lines), None)
 
 
 def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) -> str | None:
@@ -90,7 +90,7 @@ def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) ->
 
 
 def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
-    """Group and topic → kind of break → how many."""
+    """Return breaks by group and topic, then by kind (`queue` or `key`)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -100,15 +100,15 @@ def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
     table = pa.Table.from_batches(batches)
     table = table.append_column("is_queue", pc.is_null(table["key"]))
     counted = table.group_by(["group", "topic", "is_queue"]).aggregate([("seq", "count"), ("seq", "min")])
-    found: dict[tuple[str, str], dict[str, Break]] = defaultdict(dict)
+    spans: dict[tuple[str, str], dict[str, Break]] = defaultdict(dict)
     for row in counted.to_pylist():
         kind = "queue" if row["is_queue"] else "key"
-        found[row["group"], row["topic"]][kind] = Break(row["seq_count"], row["seq_min"])
-    return found
+        spans[row["group"], row["topic"]][kind] = Break(row["seq_count"], row["seq_min"])
+    return spans
 
 
 def _strips(result: Result, line: Line) -> Any:
-    """None: too many to draw."""
+    """Return the strips.  None: too many messages to draw."""
     if line.total > DRAWN_MESSAGES:
         return None
     where = equals(group=line.group, topic=line.topic)
@@ -130,5 +130,5 @@ def _messages(result: Result, choice: Choice) -> Any:
 
 
 def _since(snapshot: Snapshot, result: Result) -> int | None:
-    """Events the result knows nothing of yet."""
+    """Return the number of events after the result; None if the result has no last event."""
     return None if result.true_to is None else max(0, int(snapshot["seq"]) - result.true_to)

@@ -1,4 +1,4 @@
-"""Branch from an event: what is kept of the run, how far the branch is, and the way to it."""
+"""Branch from an event: the kept part of the run, the progress of the branch, and the way to it."""
 
 from typing import Any
 
@@ -26,19 +26,19 @@ POLLED = "queueviz/partials/branching.html"
 @require_http_methods(["GET", "POST"])
 def branch(request: HttpRequest, slug: str) -> HttpResponse:
     """The event and the actions before it, each of which may be left out; POST makes the branch."""
-    who = visitor.of_request(request)
-    sandbox = policy.sandbox_for(who, slug, "see")
+    requester = visitor.of_request(request)
+    sandbox = policy.sandbox_for(requester, slug, "see")
     if request.method == "POST":
         made = branches.branch(
-            who,
+            requester,
             slug,
             at=event_number(request.POST.get("at", "")),
             without=[event_number(seq) for seq in request.POST.getlist("without")],
         )
         return redirect("branching", made.sandbox.slug)
     at = event_number(request.GET.get("at", ""))
-    found = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
-    actions = [row for row in found.rows if row["by"] != "template"]
+    page = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
+    actions = [row for row in page.rows if row["by"] != "template"]
     return render(
         request,
         "queueviz/pages/branch.html",
@@ -48,22 +48,22 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def branching(request: HttpRequest, slug: str) -> HttpResponse:
-    """How far it is; then its Board.  POST cancels and deletes it."""
-    who = visitor.of_request(request)
-    sandbox = policy.sandbox_for(who, slug, "share" if request.method == "POST" else "see")
+    """Show the progress of the branch, then its Board.  POST cancels and deletes it."""
+    requester = visitor.of_request(request)
+    sandbox = policy.sandbox_for(requester, slug, "share" if request.method == "POST" else "see")
     back = reverse("sandbox-page", args=[sandbox.branch_of, "journal"]) if sandbox.branch_of else reverse("home")
     if request.method == "POST":
-        ownership.delete(who, sandbox)
+        ownership.delete(requester, sandbox)
         return redirect(back)
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):
         return go(request, incidents.first_address(slug) if not sandbox.branch_of else reverse("sandbox", args=[slug]))
-    why = gettext(state["failed"]) if state.get("failed") else ""
+    reason = gettext(state["failed"]) if state.get("failed") else ""
     context: dict[str, Any] = {
         "sandbox": sandbox,
         "state": state,
         "back": back,
-        "why": why,
+        "why": reason,
         "percent": int((state.get("progress") or 0) * 100),
     }
     return render(request, POLLED if getattr(request, "htmx", False) else "queueviz/pages/branching.html", context)

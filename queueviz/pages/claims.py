@@ -42,16 +42,16 @@ CASES: dict[str, Any] = {
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
     """The claims; POST tries one."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
     if request.method == "POST":
         claim = request.POST.get("claim", "")
         if claim not in CLAIMS:
             raise ActionRefused(422, "There is no such claim.", "Choose one of the list.")
-        visitor_actions.ACTIONS.demand(policy.counted_as(who))
+        visitor_actions.ACTIONS.demand(policy.counted_as(requester))
         order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
-        play = reruns.begin(reruns.Play(slug, "claim", [TRY], order, holder=holder_of(who, visit)))
+        play = reruns.begin(reruns.Play(slug, "claim", [TRY], order, holder=holder_of(requester, visit)))
         return redirect("claim-tried", slug, play.id)
     return render(
         request,
@@ -62,26 +62,26 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
-    """How far it is, then what came out.  POST cancels it."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    """Show the progress of the test, then its result.  POST cancels it."""
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
-    found = reruns.find(slug, play)
-    if request.method == "POST" and found.result is not None:
-        return _open(who, sandbox, found.result["counterexample"])
+    run = reruns.find(slug, play)
+    if request.method == "POST" and run.result is not None:
+        return _open(requester, sandbox, run.result["counterexample"])
     if request.method == "POST":
-        cancel(found, who, visit)
+        cancel(run, requester, visit)
         return redirect("claims", slug)
-    context = context_of(found) | {
+    context = context_of(run) | {
         "sandbox": sandbox,
         "root": root_of(slug),
         "seeds": SEEDS,
         "texts": texts(),
-        "claim": CLAIMS.get(found.order.get("claim", ""), ""),
+        "claim": CLAIMS.get(run.order.get("claim", ""), ""),
     }
     if getattr(request, "htmx", False):
-        return polled(request, found, context)
-    if (result := found.result) is not None:
+        return polled(request, run, context)
+    if (result := run.result) is not None:
         shortest = result["counterexample"]
         if shortest:
             context["case"] = str(CASES[result["claim"]]).format(**shortest["values"])
@@ -105,7 +105,7 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     return render(request, "queueviz/pages/claim_tried.html", context)
 
 
-def _open(who: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> HttpResponse:
+def _open(requester: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> HttpResponse:
     """The counterexample as a sandbox of the visitor's own, which goes on from its end."""
     if shortest is None:
         raise ActionRefused(409, "There is no counterexample.", "Try another claim.")
@@ -113,4 +113,4 @@ def _open(who: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> Ht
         Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]})) for act in shortest["acts"]
     )
     order = RecipeOrder(parent=sandbox.slug, seed=shortest["seed"], done=done, until_ms=shortest["until_ms"])
-    return redirect("branching", ownership.from_recipe(who, sandbox, order).sandbox.slug)
+    return redirect("branching", ownership.from_recipe(requester, sandbox, order).sandbox.slug)

@@ -1,4 +1,4 @@
-"""One action different: choose an action and what is done instead; then two runs side by side."""
+"""One action different: choose an action and its replacement; then two runs side by side."""
 
 from typing import Any
 
@@ -27,19 +27,21 @@ WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.si
 
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
-    """The action, and what may be done in its place; POST plays both runs."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    """Show the action and the ones that may replace it; POST plays both runs."""
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
-    given = request.POST if request.method == "POST" else request.GET
-    action = _action(slug, event_number(given.get("seq", "")))
+    form = request.POST if request.method == "POST" else request.GET
+    action = _action(slug, event_number(form.get("seq", "")))
     if request.method == "POST":
         branching.demand_answers_given(visit)
-        visitor_actions.ACTIONS.demand(policy.counted_as(who))
-        instead = instead_of(action["action"], action["fields"], given.get("instead", ""))
+        visitor_actions.ACTIONS.demand(policy.counted_as(requester))
+        instead = instead_of(action["action"], action["fields"], form.get("instead", ""))
         order = {"seq": int(action["seq"]), "instead": instead}
         play = reruns.begin(
-            reruns.Play(slug, "compare", [COMPARE, str(engine.directory_of(slug))], order, holder=holder_of(who, visit))
+            reruns.Play(
+                slug, "compare", [COMPARE, str(engine.directory_of(slug))], order, holder=holder_of(requester, visit)
+            )
         )
         return redirect("compared", slug, play.id)
     return render(
@@ -58,18 +60,18 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
-    """How far it is, then both runs.  POST cancels it."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
-    found = reruns.find(slug, play)
+    """Show the progress of the comparison, then both runs.  POST cancels it."""
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
+    comparison = reruns.find(slug, play)
     if request.method == "POST":
-        cancel(found, who, visit)
+        cancel(comparison, requester, visit)
         return redirect("sandbox-page", slug, "journal")
-    context = context_of(found) | {"sandbox": policy.ours(visit), "root": root_of(slug)}
+    context = context_of(comparison) | {"sandbox": policy.ours(visit), "root": root_of(slug)}
     if getattr(request, "htmx", False):
-        return polled(request, found, context)
-    if found.result is not None:
-        context |= _shown(found.result, found.order)
+        return polled(request, comparison, context)
+    if comparison.result is not None:
+        context |= _shown(comparison.result, comparison.order)
     return render(request, "queueviz/pages/compared.html", context)
 
 
@@ -110,8 +112,8 @@ def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
 
 def _action(slug: str, seq: int) -> dict[str, Any]:
     """The row of this action.  Raises ActionRefused (404, 422)."""
-    found = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
-    row: dict[str, Any] | None = next(iter(found.rows), None)
+    entries = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
+    row: dict[str, Any] | None = next(iter(entries.rows), None)
     if row is None or int(row["seq"]) != seq:
         raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
     if row["type"] != "ActionTaken" or row["by"] == "template":

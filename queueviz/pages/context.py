@@ -1,4 +1,4 @@
-"""What every template may use beside its own values."""
+"""The context of every template, beside its own values."""
 
 from typing import Any
 

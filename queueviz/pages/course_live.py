@@ -1,4 +1,4 @@
-"""The live page of a course, and what its teacher does to all at once."""
+"""The live page of a course, and its teacher's interventions in all sandboxes at once."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -43,17 +43,17 @@ def broadcast(request: HttpRequest, slug: str) -> HttpResponse:
     """`kind`, `in_s`, `students`: their numbers, or none for all.  Answers when it was carried out, or with a refusal:
     both are JSON, as a script of the page reads them.
     """
-    who = visitor.of_request(request)
-    course = visit_course(who, slug, "grade").course
+    requester = visitor.of_request(request)
+    course = visit_course(requester, slug, "grade").course
     try:
         kind = broadcasts.kind_of(request.POST.get("kind", ""))
         numbers = [_whole(text, "students") for text in request.POST.getlist("students")[:MOST_NUMBERS]]
         in_s = _whole(request.POST.get("in_s", "0"), "in_s")
-        found = broadcasts.broadcast(who, course, kind, broadcasts.chosen(course, numbers), in_s)
-    except ActionRefused as why:
-        status, said = refusals.describe(why)
-        return JsonResponse(said, status=status)
-    return JsonResponse(found.row())
+        outcome = broadcasts.broadcast(requester, course, kind, broadcasts.chosen(course, numbers), in_s)
+    except ActionRefused as error:
+        status, body = refusals.describe(error)
+        return JsonResponse(body, status=status)
+    return JsonResponse(outcome.row())
 
 
 def _whole(text: str, field: str) -> int:

@@ -1,4 +1,4 @@
-"""A course: its page for the student and for the teacher, and what a teacher changes on it."""
+"""A course: its page for the student and for the teacher, and the teacher's changes on it."""
 
 import csv
 from datetime import datetime
@@ -27,51 +27,51 @@ ROSTER_BYTES = 64 * 1024
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """A course of one's own, by account."""
-    who = visitor.of_request(request)
+    requester = visitor.of_request(request)
     if request.method == "POST":
-        course = teaching.create(who, request.POST.get("title", ""), request.POST.getlist("labs"))
+        course = teaching.create(requester, request.POST.get("title", ""), request.POST.getlist("labs"))
         return redirect("course", course.slug)
-    if not who.is_signed_in:
+    if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
-    return render(request, "queueviz/pages/course_new.html", {"packs": _packs(), "mine": courses_of(who)})
+    return render(request, "queueviz/pages/course_new.html", {"packs": _packs(), "mine": courses_of(requester)})
 
 
 @require_GET
 def course(request: HttpRequest, slug: str) -> HttpResponse:
-    """To the teacher roster and settings, to a student the labs."""
-    who = visitor.of_request(request)
-    visit = visit_course(who, slug, "see")
+    """Show roster and settings to the teacher, the labs to a student."""
+    requester = visitor.of_request(request)
+    visit = visit_course(requester, slug, "see")
     if visit.teaches:
         context = _taught(visit) | {"join_address": request.build_absolute_uri(reverse("join"))}
         return render(request, "queueviz/pages/course_teach.html", context)
-    return render(request, "queueviz/pages/course.html", _studied(request, who, visit))
+    return render(request, "queueviz/pages/course.html", _studied(request, requester, visit))
 
 
 @require_POST
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """The student's work on this lab: begun, or gone on with."""
-    who = visitor.of_request(request)
-    visit = visit_course(who, slug, "see")
+    """Begin or continue the student's work on this lab."""
+    requester = visitor.of_request(request)
+    visit = visit_course(requester, slug, "see")
     if visit.enrolment is None:
         raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
     if lab not in LABS:
         raise Http404
-    found = submissions.begin(who, visit.enrolment, LABS[lab])
-    assert found.sandbox is not None
-    return redirect("lab", found.sandbox.slug, lab)
+    submission = submissions.begin(requester, visit.enrolment, LABS[lab])
+    assert submission.sandbox is not None
+    return redirect("lab", submission.sandbox.slug, lab)
 
 
 @require_POST
 def change(request: HttpRequest, slug: str) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "grade")
-    given = request.POST
+    form = request.POST
     teaching.change(
         visit.course,
-        title=given.get("title", ""),
-        labs=given.getlist("labs"),
-        most_students=_whole(given.get("most_students", "")),
-        due_at=_kept(given.get("due_at", "")),
-        feedback=given.get("feedback", ""),
+        title=form.get("title", ""),
+        labs=form.getlist("labs"),
+        most_students=_whole(form.get("most_students", "")),
+        due_at=_kept(form.get("due_at", "")),
+        feedback=form.get("feedback", ""),
     )
     return redirect("course", slug)
 
@@ -116,14 +116,14 @@ def hand(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def roster(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: the table of pseudonyms and names; POST: names from such a table."""
+    """GET: return the table of pseudonyms and names.  POST: set names from such a table."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     if request.method == "GET":
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="{slug}-roster.csv"'
         rows = csv.writer(answer)
         rows.writerow(["pseudonym", "name"])
-        rows.writerows([cell(one.pseudonym), cell(one.name)] for one in _students(visit.course))
+        rows.writerows([cell(student.pseudonym), cell(student.name)] for student in _students(visit.course))
         return answer
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
@@ -141,9 +141,11 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
 def _taught(visit: CourseVisit) -> dict[str, object]:
     course = visit.course
     done: dict[int, list[Submission]] = {}
-    for one in Submission.objects.filter(enrolment__course=course):
-        done.setdefault(one.enrolment_id, []).append(one)
-    students = [{"row": one, "submissions": _in_order(course, done.get(one.pk, []))} for one in _students(course)]
+    for submission in Submission.objects.filter(enrolment__course=course):
+        done.setdefault(submission.enrolment_id, []).append(submission)
+    students = [
+        {"row": student, "submissions": _in_order(course, done.get(student.pk, []))} for student in _students(course)
+    ]
     return {
         "course": course,
         "students": students,
@@ -156,13 +158,13 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
     }
 
 
-def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
+def _studied(request: HttpRequest, requester: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
     assert visit.enrolment is not None
-    course, secret = visit.course, joining.secret_of(who, visit.course)
-    found = list(visit.enrolment.submissions.select_related("sandbox"))
+    course, secret = visit.course, joining.secret_of(requester, visit.course)
+    begun = list(visit.enrolment.submissions.select_related("sandbox"))
     labs = [
         {"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
-        for slug, mine in zip(course.labs, _in_order(course, found), strict=True)
+        for slug, mine in zip(course.labs, _in_order(course, begun), strict=True)
         if slug in LABS
     ]
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
@@ -180,8 +182,8 @@ def _studied(request: HttpRequest, who: visitor.Visitor, visit: CourseVisit) -> 
     }
 
 
-def _in_order(course: Course, found: list[Submission]) -> list[Submission | None]:
-    by_lab = {one.lab: one for one in found}
+def _in_order(course: Course, begun: list[Submission]) -> list[Submission | None]:
+    by_lab = {submission.lab: submission for submission in begun}
     return [by_lab.get(slug) for slug in course.labs]
 
 
@@ -217,13 +219,13 @@ def _kept(text: str) -> datetime | None:
 
 
 def _time(text: str) -> datetime | None:
-    """As a browser's field writes it, in UTC; none where it is empty."""
+    """Return the time of a browser's field, in UTC; None for an empty text."""
     if not text:
         return None
     try:
-        found = parse_datetime(text)
+        time = parse_datetime(text)
     except ValueError:
-        found = None
-    if found is None:
+        time = None
+    if time is None:
         raise ActionRefused(422, "{text} is no time.", "Write it as 2026-12-01T10:00.", field="due_at", text=text[:40])
-    return make_aware(found) if is_naive(found) else found
+    return make_aware(time) if is_naive(time) else time

@@ -33,7 +33,7 @@ SENTENCES = {
 def sentence(
     request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None, details: Any = None
 ) -> HttpResponse:
-    """One refusal, as JSON, partial or page, whichever the visitor asked for."""
+    """Return a refusal as JSON, partial or page, by the kind of request."""
     if (mask := hidden_names.of_request(request)) is not None:
         error, hint = mask.text(error), mask.text(hint)
     if request.path.startswith("/api/"):
@@ -42,10 +42,10 @@ def sentence(
     return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
 
 
-def too_many_owned(request: HttpRequest, who: Visitor, refused: ownership.TooManyOwned) -> HttpResponse:
+def too_many_owned(request: HttpRequest, visitor: Visitor, refused: ownership.TooManyOwned) -> HttpResponse:
     """The page on which one's own sandboxes can be deleted."""
-    status, said = refusals.describe(refused)
-    context = {"status": status, "message": said["error"], "hint": said["hint"], "mine": policy.sandboxes_of(who)}
+    status, texts = refusals.describe(refused)
+    context = {"status": status, "message": texts["error"], "hint": texts["hint"], "mine": policy.sandboxes_of(visitor)}
     return render(request, PAGE, context, status=status)
 
 
@@ -88,8 +88,8 @@ def broken(request: HttpRequest) -> HttpResponse:
     status = 503 if isinstance(error, OperationalError) else 500  # a session could not be kept
     try:
         if error is not None and refusals.is_disk_full(error):
-            status, said = refusals.describe(error)
-            return sentence(request, status, **said)
+            status, texts = refusals.describe(error)
+            return sentence(request, status, **texts)
         return _standing(request, status)
     except Exception:  # the page of errors is itself broken: words alone still work
         log.exception("the error page failed")
@@ -106,9 +106,9 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     )
 
 
-def _standing(request: HttpRequest, status: int, said: str = "") -> HttpResponse:
+def _standing(request: HttpRequest, status: int, text: str = "") -> HttpResponse:
     message, hint = SENTENCES[status]
-    return sentence(request, status, error=gettext(said) if said else str(message), hint=str(hint))
+    return sentence(request, status, error=gettext(text) if text else str(message), hint=str(hint))
 
 
 def _wants_partial(request: HttpRequest) -> bool:
@@ -117,9 +117,9 @@ def _wants_partial(request: HttpRequest) -> bool:
 
 
 def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, Any]:
-    said: dict[str, Any] = {"error": error, "hint": hint}
+    body: dict[str, Any] = {"error": error, "hint": hint}
     if field is not None:
-        said["field"] = field
+        body["field"] = field
     if details is not None:
-        said["details"] = details
-    return said
+        body["details"] = details
+    return body

@@ -1,4 +1,4 @@
-"""Articles and code: what five articles say of RocketMQ, beside what its code does."""
+"""Articles and code: five articles' claims about RocketMQ, beside the behaviour of its code."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,11 +17,14 @@ ROWS = "queueviz/partials/ledger.html"
 
 @require_GET
 def fidelity(request: HttpRequest) -> HttpResponse:
-    """All rows, or those asked for; htmx gets the rows alone.  Links lead to the reader's sandbox, or the host's."""
+    """Show all rows, or those of a search; htmx gets the rows alone.
+
+    Links lead to the reader's sandbox, or the host's.
+    """
     own = policy.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")
     differing = request.GET.get("differing") == "on"
-    found = shown(
+    selected = shown(
         ledger(),
         get_language() or "en",
         slug=own[0].slug if own else ownership.demo_slug(),
@@ -30,7 +33,7 @@ def fidelity(request: HttpRequest) -> HttpResponse:
         differing=differing,
     )
     context = {
-        "found": found,
+        "found": selected,
         "search": search,
         "section": section,
         "differing": differing,

@@ -1,6 +1,6 @@
-"""One line for who comes to a sandbox alone: what to try there and what to watch, until it is dismissed.
+"""One line for a visitor new to a sandbox: an action to try and its effect to watch, until it is dismissed.
 
-Which lines a browser dismissed is in a cookie, so the first paint is right.
+A cookie keeps the dismissed lines, so the first paint is right.
 """
 
 from typing import Any, NamedTuple
@@ -79,13 +79,13 @@ FIRST_STEPS = {
 
 
 def first_step(request: HttpRequest, template: str | None) -> FirstStep | None:
-    """None: it was dismissed, or this template has none."""
+    """Return the first step of this template.  None: it was dismissed, or the template has none."""
     return None if template in _dismissed(request) else FIRST_STEPS.get(template or "")
 
 
 @require_POST
 def dismiss(request: HttpRequest) -> HttpResponse:
-    """For this browser, as long as a language is remembered."""
+    """Dismiss the first step in this browser, for as long as a language is kept."""
     answer = redirect(back_of(request))
     kept = _dismissed(request) | ({request.POST.get("template", "")} & FIRST_STEPS.keys())
     answer.set_cookie(

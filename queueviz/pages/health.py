@@ -1,4 +1,4 @@
-"""Whether this server is well: for a supervisor, not for people."""
+"""The health of this server: for a supervisor, not for people."""
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
@@ -16,33 +16,35 @@ NOT_SAID = ("sandboxes", "full")  # addresses are not public; a sentence says th
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """200 when engine and database answer, `busy` or `full` with the reason when late or without room; else 503 and
-    which does not answer.
+    """Return 200 if engine and database answer, with `busy` or `full` and the reason if late or without room.
+
+    Otherwise return 503 with the one that does not answer.
     """
-    said: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
+    body: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        said |= {"status": "failing", "database": type(error).__name__}
+        body |= {"status": "failing", "database": type(error).__name__}
     try:
         now = server_load.load()
-        said |= {name: value for name, value in now.status.items() if name not in NOT_SAID}
+        body |= {name: value for name, value in now.status.items() if name not in NOT_SAID}
         with translation.override("en"):  # for programs
             if now.stopped:
-                said |= {"status": "failing", "engine": now.stopped}
+                body |= {"status": "failing", "engine": now.stopped}
             if now.full:
-                said |= {"disk": now.full} | ({"status": "full"} if said["status"] == "ok" else {})
-            said |= {"status": "busy", "busy": now.busy} if now.busy and said["status"] == "ok" else {}
+                body |= {"disk": now.full} | ({"status": "full"} if body["status"] == "ok" else {})
+            body |= {"status": "busy", "busy": now.busy} if now.busy and body["status"] == "ok" else {}
     except SandboxError as error:
-        said |= {"status": "failing", "engine": str(error)}
-    return JsonResponse(said, status=503 if said["status"] == "failing" else 200)
+        body |= {"status": "failing", "engine": str(error)}
+    return JsonResponse(body, status=503 if body["status"] == "failing" else 200)
 
 
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """What the live sockets cost: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame; notices
-    to and from other web processes.
+    """Return the costs of the live sockets and the notices to and from other web processes.
+
+    Costs: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame.
     """
     return JsonResponse(hubs.figures() | {"notices": notified.figures()})

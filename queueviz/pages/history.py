@@ -1,4 +1,4 @@
-"""History: lag and throughput further back than the Board's five minutes, and on without a seam into what is live."""
+"""History: lag and throughput older than the Board's five minutes, continued by live data without a gap."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
     name = place.query.get("measure", "lag")
     name = name if name in MEASURES else "lag"
     span, now_ms = span_of(place.query), int(context["snapshot"].get("at_ms") or 0)
-    found = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
+    drawn = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
     channel = board_channel(
         Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True))) if pair else place
     )
@@ -48,8 +48,8 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
         "topic": pair and pair[1],
         "first": {known_as: first} if first else {},
         "history": {
-            "at_ms": found.at_ms,
-            "lines": found.lines,
+            "at_ms": drawn.at_ms,
+            "lines": drawn.lines,
             "measure": name,
             "span_ms": span * MINUTE_MS,
             "words": _words(),
@@ -67,36 +67,36 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
         "measure": name,
         "spans": SPANS,
         "span": span,
-        "found": found,
-        "table": table_of(found),
-        "line_names": list(found.lines),
-        "true_at_ms": found.at_ms[-1] if found.at_ms else None,
+        "found": drawn,
+        "table": table_of(drawn),
+        "line_names": list(drawn.lines),
+        "true_at_ms": drawn.at_ms[-1] if drawn.at_ms else None,
     }
 
 
 def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
-    """Groups with their topics: those there are, and those the result knows."""
+    """Return groups with their topics: existing ones, and those in the result."""
     import pyarrow as pa
 
-    found = {
-        (str(group["group"]), str(one["topic"]))
+    pairs = {
+        (str(group["group"]), str(subscription["topic"]))
         for group in place.groups
-        for one in group.get("subscription", ())
-        if not str(one["topic"]).startswith("%")
+        for subscription in group.get("subscription", ())
+        if not str(subscription["topic"]).startswith("%")
     }
     for table in ("fives", "tens", "seconds"):
         batches = result.batches(table, ["group", "topic"])
         if batches:
             known = pa.Table.from_batches(batches).group_by(["group", "topic"]).aggregate([])
-            found |= {(row["group"], row["topic"]) for row in known.to_pylist()}
+            pairs |= {(row["group"], row["topic"]) for row in known.to_pylist()}
             break
-    return sorted(pair for pair in found if not pair[1].startswith("%"))
+    return sorted(pair for pair in pairs if not pair[1].startswith("%"))
 
 
 def _chosen(pairs: list[tuple[str, str]], place: Place) -> tuple[str, str] | None:
     group, topic = place.query.get("group"), place.query.get("topic")
-    wanted = [pair for pair in pairs if pair[0] == group and topic in (pair[1], None, "")]
-    return next(iter(wanted or pairs), None)
+    requested = [pair for pair in pairs if pair[0] == group and topic in (pair[1], None, "")]
+    return next(iter(requested or pairs), None)
 
 
 def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, now_ms: int) -> Lines:
@@ -128,7 +128,7 @@ def _first(channel: str | None) -> dict[str, Any]:
 
 
 def _words() -> dict[str, str]:
-    """Of this page alone: what every page is given would weigh on the Board."""
+    """Return the words of this page; among the words of all pages they would burden the Board."""
     return {
         "now": _("now"),
         "computed": _("computed"),

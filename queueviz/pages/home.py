@@ -25,13 +25,13 @@ DEMO_GROUP = "gate-display"
 
 @require_GET
 def landing(request: HttpRequest) -> HttpResponse:
-    who = visitor.of_request(request)
+    requester = visitor.of_request(request)
     context = {
         "templates": list(TEMPLATES),
         "first_lab": PACKS[0].labs[0],
-        **places.of_visitor(who, attach=False),
+        **places.of_visitor(requester, attach=False),
         "first": True,
-        "may_attach": policy.may_attach(who),
+        "may_attach": policy.may_attach(requester),
         "most": HostLimits().sandboxes_per_visitor,
     }
     try:
@@ -43,9 +43,9 @@ def landing(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def standing(request: HttpRequest) -> HttpResponse:
-    """Sandboxes and clusters once more, with what is known of them by now."""
-    who = visitor.of_request(request)
-    context = {**places.of_visitor(who, attach=True), "may_attach": policy.may_attach(who)}
+    """Show the sandboxes and clusters again, with their current state."""
+    requester = visitor.of_request(request)
+    context = {**places.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
     return render(request, "queueviz/partials/places.html", context)
 
 
@@ -53,14 +53,14 @@ def _live_strip() -> dict[str, object]:
     sandbox = ownership.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
-    seen = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
+    context = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
     return {
         "sandbox": sandbox,
         "root": root_of(sandbox.slug),
         "snapshot": snapshot,
         "can": reading.HOST_CAN,
         "tab": "home",
-        **seen,
+        **context,
     }
 
 
@@ -70,13 +70,13 @@ def new(request: HttpRequest) -> HttpResponse:
     form = NewSandboxForm(request.POST)
     if not form.is_valid():
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
-    given, who = form.cleaned_data, visitor.of_request(request)
+    values, requester = form.cleaned_data, visitor.of_request(request)
     try:
         made = ownership.create(
-            who, given["template"] or "flights", preset=given["preset"] or "sandbox", name=given["name"]
+            requester, values["template"] or "flights", preset=values["preset"] or "sandbox", name=values["name"]
         )
     except ownership.TooManyOwned as refused:
-        return errors.too_many_owned(request, who, refused)
+        return errors.too_many_owned(request, requester, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
 
@@ -91,7 +91,7 @@ def claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Light, dark or as the system has it; kept in a cookie, so the first paint is right."""
+    """Set the theme: light, dark or as the system; kept in a cookie, so the first paint is right."""
     chosen = request.POST.get("theme", "")
     answer = go(request, back_of(request))
     if chosen in THEMES:

@@ -18,14 +18,14 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def open_one(request: HttpRequest, slug: str) -> HttpResponse:
-    """As `make` of a recipe link.  Raises as that."""
+    """Open the incident as `make` of a recipe link does.  Raises the same errors."""
     incident = INCIDENTS.get(slug)
     if incident is None:
         raise Http404
-    who = visitor.of_request(request)
-    visitor_actions.ACTIONS.demand(policy.counted_as(who))
+    requester = visitor.of_request(request)
+    visitor_actions.ACTIONS.demand(policy.counted_as(requester))
     try:
-        made = recipe_links.open_it(who, incidents.order(incident))
+        made = recipe_links.open_it(requester, incidents.order(incident))
     except ownership.TooManyOwned as refused:
-        return errors.too_many_owned(request, who, refused)
+        return errors.too_many_owned(request, requester, refused)
     return redirect("branching", made.sandbox.slug)

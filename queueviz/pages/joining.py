@@ -1,4 +1,4 @@
-"""Into a course: by its code, or by the student's own link on another device."""
+"""Joining a course: by its code, or by the student's own link on another device."""
 
 from typing import Any
 
@@ -16,18 +16,18 @@ from sandbox.kernel.errors import ActionRefused
 
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
-    """No account and no name: a code, and a pseudonym for who wants one."""
-    who, given = visitor.of_request(request), request.POST if request.method == "POST" else request.GET
-    context: dict[str, Any] = {"code": given.get("code", "")[:12], "pseudonym": given.get("pseudonym", "")[:40]}
+    """Join a course with a code, without an account or a name; a pseudonym is optional."""
+    requester, form = visitor.of_request(request), request.POST if request.method == "POST" else request.GET
+    context: dict[str, Any] = {"code": form.get("code", "")[:12], "pseudonym": form.get("pseudonym", "")[:40]}
     status = 200
     if request.method == "POST":
         try:
-            enrolment = joining.join(who, given.get("code", ""), given.get("pseudonym", ""))
-        except ActionRefused as why:
-            status, context["refused"] = refusals.describe(why)
+            enrolment = joining.join(requester, form.get("code", ""), form.get("pseudonym", ""))
+        except ActionRefused as error:
+            status, context["refused"] = refusals.describe(error)
         else:
             return redirect("course", enrolment.course.slug)
-    context["mine"] = courses_of(who)
+    context["mine"] = courses_of(requester)
     return render(request, "queueviz/pages/join.html", context, status=status)
 
 

@@ -1,4 +1,4 @@
-"""What is done to a sandbox beside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
+"""Operations on a sandbox outside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ Said = dict[str, Any]  # what the settings page shows once, for example a fresh 
 
 
 class Operation(NamedTuple):
-    """The verb it needs, how it is done, and the page that shows what came of it."""
+    """An operation: the verb it needs, its function, and the page that shows its result."""
 
     verb: str
     do: Callable[[HttpRequest, Visitor, Sandbox], Said]
@@ -37,96 +37,96 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     operation = OPERATIONS.get(what)
     if operation is None:
         raise Http404
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, operation.verb)
-    said = operation.do(request, who, policy.ours(visit))
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, operation.verb)
+    answers = operation.do(request, requester, policy.ours(visit))
     if what in ("delete", "sleep"):
         return redirect("home")
     if what in ("wake", "dismiss"):
         return redirect("sandbox", slug)
-    if not said:
+    if not answers:
         return redirect("sandbox-page", slug, operation.page)
     board = BOARDS[operation.page]
     context = shell(request, visit, operation.page, wake=False)
     context |= reading.of_page(board, slug, context["snapshot"], request.GET)
-    return render(request, board.template, context | said)  # no redirect: a secret does not belong into an address
+    return render(request, board.template, context | answers)  # no redirect: a secret does not belong into an address
 
 
-def _wake(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+def _wake(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
     engine.answer(engine.port().wake(sandbox.slug), engine.OPENING_PATIENCE_S)
     return {}
 
 
-def _sleep(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+def _sleep(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
     engine.answer(engine.port().sleep(sandbox.slug, "action"), engine.OPENING_PATIENCE_S)
     return {}
 
 
-def _extend(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    ownership.extend(who, sandbox)
+def _extend(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    ownership.extend(requester, sandbox)
     return {}
 
 
-def _change(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+def _change(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
     form = SettingsForm(request.POST, instance=sandbox)
     if not form.is_valid():
         field, problems = next(iter(form.errors.items()))
         raise ActionRefused(422, "{problem}", field=field, problem=problems[0])
-    ownership.change(who, sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
+    ownership.change(requester, sandbox, name=form.cleaned_data["name"], visibility=form.cleaned_data["visibility"])
     return {}
 
 
-def _token(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+def _token(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
     token = ownership.new_token(sandbox, label=request.POST.get("label", "")[:80])
-    ownership.record(who, "token", sandbox.slug)
+    ownership.record(requester, "token", sandbox.slug)
     return {"token": token}
 
 
-def _revoke(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    return {"revoked": ownership.revoke(who, sandbox)}
+def _revoke(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    return {"revoked": ownership.revoke(requester, sandbox)}
 
 
-def _claim_link(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    path = reverse("claim", args=[ownership.claim_link(who, sandbox)])
+def _claim_link(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    path = reverse("claim", args=[ownership.claim_link(requester, sandbox)])
     return {"claim_url": request.build_absolute_uri(path)}
 
 
-def _delete(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    ownership.delete(who, sandbox)
+def _delete(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    ownership.delete(requester, sandbox)
     return {}
 
 
-def _dismiss(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+def _dismiss(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
     engine.answer(engine.port().dismiss_notices(sandbox.slug))
-    ownership.record(who, "dismiss", sandbox.slug)
+    ownership.record(requester, "dismiss", sandbox.slug)
     return {}
 
 
-def _listen(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    return _or_refused(lambda: ownership.open_listener(who, sandbox))
+def _listen(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    return _or_refused(lambda: ownership.open_listener(requester, sandbox))
 
 
-def _unlisten(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    ownership.close_listener(who, sandbox)
+def _unlisten(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    ownership.close_listener(requester, sandbox)
     return {}
 
 
-def _keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
+def _keys(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
     made: list[Keys] = []
-    return _or_refused(lambda: made.append(ownership.make_keys(who, sandbox))) or {"keys": made[0]}
+    return _or_refused(lambda: made.append(ownership.make_keys(requester, sandbox))) or {"keys": made[0]}
 
 
-def _no_keys(request: HttpRequest, who: Visitor, sandbox: Sandbox) -> Said:
-    return _or_refused(lambda: ownership.drop_keys(who, sandbox))
+def _no_keys(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:
+    return _or_refused(lambda: ownership.drop_keys(requester, sandbox))
 
 
 def _or_refused(do: Callable[[], object]) -> Said:
-    """On the page it was asked from, a refusal stands beside the button."""
+    """Run `do`; return a refusal for the page of the form, which shows it beside the button."""
     try:
         do()
     except SandboxError as refused:
-        status, said = refusals.describe(refused)
-        return {"refused_open": {**said, "status": status, "message": said["error"]}}
+        status, texts = refusals.describe(refused)
+        return {"refused_open": {**texts, "status": status, "message": texts["error"]}}
     return {}
 
 

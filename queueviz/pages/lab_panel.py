@@ -18,11 +18,13 @@ PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say":
 
 
 def panel(lab: LabRow) -> dict[str, Any]:
-    """As `LabRow`, its texts filled in; `phases`: of the open step, those it has; `next`: after a finished lab.
+    """Return a `LabRow` with its texts filled in.
 
-    `key`: of the answer that its form sends, which is the same answer however often it is sent.
+    `phases`: of the open step, those it has; `next`: after a finished lab.
+
+    `key`: of the answer that its form sends; it makes repeated requests one answer.
     """
-    numbers, found = lab["numbers"], lab["open"]
+    numbers, opened = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
     return {
         **lab,
@@ -37,7 +39,7 @@ def panel(lab: LabRow) -> dict[str, Any]:
             }
             for number, step in enumerate(lab["steps"], start=1)
         ],
-        "open": None if found is None else _open(found, numbers, _choices(lab, found["step"])),
+        "open": None if opened is None else _open(opened, numbers, _choices(lab, opened["step"])),
         "receipt": receipts[-1] if receipts else None,
         "key": secrets.token_urlsafe(KEY_BYTES),
         "next": _next(lab) if lab["finished"] else None,
@@ -46,8 +48,10 @@ def panel(lab: LabRow) -> dict[str, Any]:
 
 def marked(text: str, values: Mapping[str, Any]) -> SafeString:
     """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
-    said = escape(gettext(text)) if text else SafeString()
-    return format_html(said, **{name: _marked(name, value) for name, value in values.items()}) if values else said
+    sentence = escape(gettext(text)) if text else SafeString()
+    return (
+        format_html(sentence, **{name: _marked(name, value) for name, value in values.items()}) if values else sentence
+    )
 
 
 def _marked(name: str, value: object) -> object:
@@ -65,7 +69,7 @@ def _next(lab: LabRow) -> dict[str, str] | None:
 
 
 def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
-    """What may be chosen for its prediction: value → text.  Empty where it is no choice."""
+    """Return the options of a step's prediction: value → text.  Empty if the prediction is no choice."""
     asked = LABS[lab["lab"]].steps[step - 1].predict
     options = () if asked is None else asked.options
     return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}
@@ -83,8 +87,8 @@ def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
 
 def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:
     questions = {"predict": step["predict"], "say": step["say"], "why": step["why"]}
-    there = [name for name in PHASES if name == "do" or questions[name] is not None]
-    now = there.index(step["phase"])
+    phases = [name for name in PHASES if name == "do" or questions[name] is not None]
+    now = phases.index(step["phase"])
     return {
         **step,
         "prediction": choices.get(step["prediction"], step["prediction"]),
@@ -101,7 +105,7 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
                 "asked": _asked(questions.get(name), numbers),
                 "state": "past" if number < now else "now" if number == now else "later",
             }
-            for number, name in enumerate(there)
+            for number, name in enumerate(phases)
         ],
     }
 

@@ -41,15 +41,15 @@ BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has 
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Packs, and every lab: how far the visitor's own sandboxes are with it, as their journals say."""
-    found, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
+    """Show packs and every lab, with the progress of the visitor's own sandboxes from their journals."""
+    in_progress, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
     labs = [
         {
             "lab": lab,
             "title": gettext(lab.title),
             "goal": gettext(lab.goal),
-            "mine": found.get(lab.slug, ()),
+            "mine": in_progress.get(lab.slug, ()),
             "best": best.get(lab.slug),
         }
         for lab in LABS.values()
@@ -62,12 +62,12 @@ def index(request: HttpRequest) -> HttpResponse:
                 {
                     "lab": lab,
                     "title": gettext(lab.title),
-                    "done": lab.slug in best or any(mine["finished"] for mine in found.get(lab.slug, ())),
+                    "done": lab.slug in best or any(mine["finished"] for mine in in_progress.get(lab.slug, ())),
                 }
                 for lab in pack.labs
             ],
             "slug": pack.slug,
-            "exam": None if seed is None else _exam(pack, seed, found),
+            "exam": None if seed is None else _exam(pack, seed, in_progress),
         }
         for pack in PACKS
     ]
@@ -76,41 +76,41 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
-    """A sandbox of the visitor's own, with the lab begun in it.  Raises as `owners.create`."""
+    """Make a sandbox of the visitor's own, with the lab begun in it.  Raises as `ownership.create`."""
     return _begin(request, visitor.of_request(request), _known(lab), exam=False)
 
 
 @require_POST
 def exam(request: HttpRequest, pack: str) -> HttpResponse:
-    """To the first lab that is not done of the visitor's exam of this pack, which begins as an exam where it has not.
+    """Redirect to the first unfinished lab of the visitor's exam of this pack; begin it as an exam if needed.
 
-    Once all are done, the list, which shows what came of it.
+    Once all are done, redirect to the list, which shows the results.
     """
     chosen = pack_of(pack)
     if chosen is None:
         raise Http404
     seed = request.session.setdefault(EXAM_SEED, secrets.token_hex(SEED_BYTES))
-    who = visitor.of_request(request)
-    taken = _taken(chosen, seed, _in_progress(who))
+    requester = visitor.of_request(request)
+    taken = _taken(chosen, seed, _in_progress(requester))
     left = [(lab, mine) for lab, mine in taken if mine is None or not mine["finished"]]
     if not left:
         return redirect("labs")
     lab, begun = left[0]
-    return _begin(request, who, lab, exam=True) if begun is None else redirect(begun["address"])
+    return _begin(request, requester, lab, exam=True) if begun is None else redirect(begun["address"])
 
 
-def _begin(request: HttpRequest, who: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
-    """In a new sandbox of the visitor's, for which there may be no room."""
+def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
+    """Begin the lab in a new sandbox of the visitor's, or show that the visitor has too many."""
     try:
-        return redirect(_begun(who, lab, exam=exam))
+        return redirect(_begun(requester, lab, exam=exam))
     except ownership.TooManyOwned as refused:
-        return errors.too_many_owned(request, who, refused)
+        return errors.too_many_owned(request, requester, refused)
 
 
-def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
+def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
     made = ownership.create(
-        who,
+        requester,
         lab.template,
         preset=lab.preset,
         name=f"{lab.number} · {gettext(lab.title)}",
@@ -119,24 +119,25 @@ def _begun(who: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     )
     try:  # a part of the start, which is counted: a browser that is new has no session yet, and a class one address
         visitor_actions.act(
-            who, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False
+            requester, made.sandbox.slug, {"action": "StartLab", "lab": lab.slug, "exam": exam}, counted=False
         )
     except SandboxError:  # the next try makes another one
-        ownership.delete(who, made.sandbox)
+        ownership.delete(requester, made.sandbox)
         raise
     return _address(made.sandbox.slug, lab.slug)
 
 
-def _taken(pack: Pack, seed: str, found: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
-    """The labs of an exam, and how far each is; None: it has not begun."""
+def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
+    """Return the labs of an exam, with the progress of each; None: it has not begun."""
     return [
-        (lab, next((mine for mine in found.get(lab.slug, ()) if mine["exam"]), None)) for lab in exam_of(pack, seed)
+        (lab, next((mine for mine in in_progress.get(lab.slug, ()) if mine["exam"]), None))
+        for lab in exam_of(pack, seed)
     ]
 
 
-def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
+def _exam(pack: Pack, seed: str, in_progress: Found) -> dict[str, Any]:
     """`score`: of 100, over all of its labs."""
-    taken = _taken(pack, seed, found)
+    taken = _taken(pack, seed, in_progress)
     done = [mine for _, mine in taken if mine is not None and mine["finished"]]
     return {
         "done": len(done),
@@ -148,12 +149,15 @@ def _exam(pack: Pack, seed: str, found: Found) -> dict[str, Any]:
 
 @require_GET
 def example(request: HttpRequest, lab: str) -> HttpResponse:
-    """The lab as it happens to another student, but for its last step: made when it is first asked for."""
+    """Show the lab as played for another student, without its last step.
+
+    The recording is made at the first request.
+    """
     chosen = _known(lab)
-    found = lab_recordings.find(chosen)
-    if found is None:
+    made = lab_recordings.find(chosen)
+    if made is None:
         lab_recordings.make(chosen)
-    notes = [] if found is None else [{"seq": seq, "text": filled(text, values)} for seq, text, values in found.notes]
+    notes = [] if made is None else [{"seq": seq, "text": filled(text, values)} for seq, text, values in made.notes]
     player = {"url": reverse("lab-recording", args=[lab]), "notes": notes}
     return render(
         request,
@@ -161,33 +165,33 @@ def example(request: HttpRequest, lab: str) -> HttpResponse:
         {
             "lab": chosen,
             "title": gettext(chosen.title),
-            "state": "making" if found is None else "ready",
+            "state": "making" if made is None else "ready",
             "player": player,
             "texts": texts(PLAYER_WORDS),
-            "lasts_s": None if found is None else round(found.lasts_ms / 1000),
+            "lasts_s": None if made is None else round(made.lasts_ms / 1000),
         },
     )
 
 
 @require_GET
 def recording(request: HttpRequest, lab: str) -> HttpResponse:
-    found = lab_recordings.find(_known(lab))
-    if found is None:
+    made = lab_recordings.find(_known(lab))
+    if made is None:
         raise Http404("This recording is being made. Try again in a moment.")
-    return byte_ranges.answer(request, found.path, RECORDING)
+    return byte_ranges.answer(request, made.path, RECORDING)
 
 
 @require_http_methods(["GET", "POST"])
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     """The Board with the panel beside it; to htmx, the panel alone.  POST answers, takes a hint or starts over."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     alone, refused, status = getattr(request, "htmx", False), None, 200
     if request.method == "POST":
         try:
-            _send(who, slug, lab, request)
-        except SandboxError as why:
-            status, refused = refusals.describe(why)
+            _send(requester, slug, lab, request)
+        except SandboxError as error:
+            status, refused = refusals.describe(error)
         else:
             if not alone:
                 return redirect(_address(slug, lab))
@@ -201,10 +205,10 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     row = _row(slug, lab)
     if (course := policy.ours(visit).course) is not None:
         submissions.note(policy.ours(visit), row)
-        context |= {"course": course, "asks": presence.asks(who, course)}
+        context |= {"course": course, "asks": presence.asks(requester, course)}
         if visit.role == "student":
             context |= _paced(course, row)
-    elif row["finished"] and policy.owns(who, policy.ours(visit)):
+    elif row["finished"] and policy.owns(requester, policy.ours(visit)):
         _note_score(request, row)
     context |= {
         "lab": panel(row),
@@ -225,10 +229,10 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
 
 def _paced(course: Course, row: LabRow) -> dict[str, Any]:
     """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
-    found = row["open"]
-    closed = found is not None and pacing.is_closed(course, row["lab"], found["step"])
+    opened = row["open"]
+    closed = opened is not None and pacing.is_closed(course, row["lab"], opened["step"])
     return {
-        "teacher_opens": found["step"] if found is not None and closed else None,
+        "teacher_opens": opened["step"] if opened is not None and closed else None,
         "class_poll": polling.newest(course),
     }
 
@@ -246,11 +250,11 @@ def _known(lab: str) -> Lab:
     return LABS[lab]
 
 
-def _send(who: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
-    given = forms.fields_of(request.POST)
-    if given.get("action") not in FORMS:
+def _send(requester: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
+    fields = forms.fields_of(request.POST)
+    if fields.get("action") not in FORMS:
         raise ActionRefused(422, "A lab does not take this action.", "Answer its question, or use the Board.")
-    visitor_actions.act(who, slug, {**given, "lab": lab})
+    visitor_actions.act(requester, slug, {**fields, "lab": lab})
 
 
 def _row(slug: str, lab: str) -> LabRow:
@@ -264,17 +268,17 @@ def _address(slug: str, lab: str) -> str:
     return reverse("lab", args=[slug, lab])
 
 
-def _in_progress(who: visitor.Visitor) -> Found:
-    """By lab.  A sandbox that sleeps is not woken for this, and left out."""
-    found: Found = {}
-    for sandbox in policy.sandboxes_of(who):
+def _in_progress(requester: visitor.Visitor) -> Found:
+    """Return the visitor's labs in progress, by lab.  A sleeping sandbox is not woken for this, and left out."""
+    in_progress: Found = {}
+    for sandbox in policy.sandboxes_of(requester):
         try:
             row = engine.lab_of(sandbox.slug)
         except SandboxError:
             continue
         if row is not None:
             met = sum(step["met"] is not None for step in row["steps"])
-            found.setdefault(row["lab"], []).append(
+            in_progress.setdefault(row["lab"], []).append(
                 {
                     "address": _address(sandbox.slug, row["lab"]),
                     "met": met,
@@ -285,4 +289,4 @@ def _in_progress(who: visitor.Visitor) -> Found:
                     "exam": row["exam"],
                 }
             )
-    return found
+    return in_progress

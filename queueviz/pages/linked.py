@@ -1,6 +1,6 @@
-"""A sandbox behind a live link: the pages of `/s/SLUG/` and what they ask for, at `/v/SECRET/`, only to look at.
+"""A sandbox behind a live link: the pages of `/s/SLUG/` and their requests, at `/v/SECRET/`, only to look at.
 
-Who comes through the link is a visitor who has nothing but the link: `access` decides, as everywhere.
+A visitor through the link has no right but the link's: `policy` decides, as everywhere.
 """
 
 from django.http import Http404, HttpRequest, HttpResponseBase
@@ -28,16 +28,16 @@ def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
 
 
 def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> HttpResponseBase:
-    """What the sandbox's own address answers to a visitor who has the link alone; `masks` renames what names it."""
+    """Answer as the sandbox's own address would for a visitor with the link alone; `hidden_names` renames it."""
     slug = link.sandbox.slug
     request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]  # for middleware, as `user` is
     of_api = rest.removeprefix("api/") if rest.startswith("api/") else None
     try:
-        found = resolve(f"/s/{slug}/{rest}" if of_api is None else f"/api/sandboxes/{slug}/{of_api}")
+        match = resolve(f"/s/{slug}/{rest}" if of_api is None else f"/api/sandboxes/{slug}/{of_api}")
     except Resolver404:
         raise Http404 from None
-    if not (found.url_name in PAGES if of_api is None else of_api.partition("/")[0] in API):
+    if not (match.url_name in PAGES if of_api is None else of_api.partition("/")[0] in API):
         raise Http404
     with hidden_names.behind(mask):
-        answer: HttpResponseBase = found.func(request, *found.args, **found.kwargs)
+        answer: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
     return answer

@@ -1,4 +1,4 @@
-"""What an LMS opens: login, launch, and where they lead (docs/lti.md)."""
+"""The pages an LMS opens: login, launch, and their targets (docs/lti.md)."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -49,9 +49,9 @@ def from_elsewhere(view: View) -> View:
         try:
             LAUNCHES.demand(visitor.of_request(request).address)
             answer = view(request)
-        except SandboxError as why:
-            status, said = refusals.describe(why)
-            answer = errors.sentence(request, status, **said)
+        except SandboxError as error:
+            status, texts = refusals.describe(error)
+            answer = errors.sentence(request, status, **texts)
             framed(answer, _asking(request))
         request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
         return answer
@@ -63,7 +63,7 @@ def framed(answer: HttpResponse, platform: LtiPlatform | None, to: Iterable[str]
     """The page may be shown in a frame of this platform, and its form goes to these addresses."""
     if platform is not None:
         parents = [f"https://{host}" for host in sorted(hosts_of(platform))]
-        targets = ["'self'", *(f"{urlsplit(one).scheme}://{urlsplit(one).netloc}" for one in to)]
+        targets = ["'self'", *(f"{urlsplit(address).scheme}://{urlsplit(address).netloc}" for address in to)]
         answer.xframe_options_exempt = True
         answer._csp_replace = {"frame-ancestors": parents, "form-action": targets}  # type: ignore[attr-defined]
     return answer
@@ -72,14 +72,14 @@ def framed(answer: HttpResponse, platform: LtiPlatform | None, to: Iterable[str]
 @from_elsewhere
 @require_http_methods(["GET", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """An LMS says that it is about to launch.  In a frame a new window comes first: sandboxes are shown in none."""
-    given = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
-    if any(len(value) > HINT_CHARS for value in given.values()):
+    """Begin a launch for an LMS.  In a frame a new window comes first: sandboxes are not shown in frames."""
+    hints = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
+    if any(len(value) > HINT_CHARS for value in hints.values()):
         raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", "Open the link in your LMS again.")
     launch_url = request.build_absolute_uri(reverse("lti-launch"))
-    chooses = given.get("target_link_uri") == deep_link_uri(launch_url)
+    chooses = hints.get("target_link_uri") == deep_link_uri(launch_url)
     if request.headers.get("Sec-Fetch-Dest") in FRAMES and not chooses:
-        answer = render(request, "queueviz/pages/lti_window.html", {"address": f"{request.path}?{urlencode(given)}"})
+        answer = render(request, "queueviz/pages/lti_window.html", {"address": f"{request.path}?{urlencode(hints)}"})
         return framed(answer, _asking(request))
     address, begun = messages.begin(request, launch_url)
     answer = redirect(address)
@@ -90,17 +90,17 @@ def login(request: HttpRequest) -> HttpResponse:
 @from_elsewhere
 @require_POST
 def launch(request: HttpRequest) -> HttpResponse:
-    """The LMS says who comes, signed."""
+    """Receive the signed launch of an LMS."""
     verified = messages.verify(request)
-    found = launches.receive(verified)
-    name = "lti-choose" if found.kind == LtiLaunch.Kind.DEEP_LINK else "lti-enter"
+    received = launches.receive(verified)
+    name = "lti-choose" if received.kind == LtiLaunch.Kind.DEEP_LINK else "lti-enter"
     return redirect(name, verified.begun.state)
 
 
 @never_cache
 @require_GET
 def jwks(request: HttpRequest) -> HttpResponse:
-    """Our public keys."""
+    """Return the server's public keys."""
     return JsonResponse(keys.published())
 
 
@@ -108,25 +108,25 @@ def jwks(request: HttpRequest) -> HttpResponse:
 @require_GET
 def enter(request: HttpRequest, state: str) -> HttpResponse:
     """A learner into the lab; an instructor to the course that is linked, or to the page that links one."""
-    found, who = launches.of_browser(request, state), visitor.of_request(request)
-    if found.kind == LtiLaunch.Kind.LEARNER:
-        seat = launches.enter(found)
+    received, requester = launches.of_browser(request, state), visitor.of_request(request)
+    if received.kind == LtiLaunch.Kind.LEARNER:
+        seat = launches.enter(received)
         course = seat.enrolment.course
-        joining.keep(who, course, seats.secret_of(seat))
+        joining.keep(requester, course, seats.secret_of(seat))
         answer = redirect("course", course.slug)
-        if found.lab in LABS and found.lab in course.labs:
-            work = submissions.begin(who, seat.enrolment, LABS[found.lab])
+        if received.lab in LABS and received.lab in course.labs:
+            work = submissions.begin(requester, seat.enrolment, LABS[received.lab])
             assert work.sandbox is not None
-            answer = redirect("lab", work.sandbox.slug, found.lab)
+            answer = redirect("lab", work.sandbox.slug, received.lab)
         cookies.forget(answer, state)
         return answer
-    link = launches.link_of(found)
+    link = launches.link_of(received)
     if link is None:
         return redirect("lti-link", state)
     try:
-        visit_course(who, link.course.slug, "grade")
+        visit_course(requester, link.course.slug, "grade")
     except (NotFound, Forbidden):
-        if not who.is_signed_in:
+        if not requester.is_signed_in:
             return redirect(f"{reverse('login')}?next={reverse('course', args=[link.course.slug])}")
         raise NotFound("This course of your LMS leads to a course of another account.") from None
     return redirect("course", link.course.slug)
@@ -135,18 +135,19 @@ def enter(request: HttpRequest, state: str) -> HttpResponse:
 @never_cache
 @require_GET
 def choose(request: HttpRequest, state: str) -> HttpResponse:
-    """Deep linking, in the frame of the LMS: an instructor chooses labs (`lab`, more than once), and takes them back.
+    """Show labs for deep linking, in the LMS's frame: an instructor chooses some (`lab`, more than once) and returns
+    them.
 
     Nothing changes here, so it is a GET: in a frame of another site there is no cookie against forged forms.
     """
-    found = launches.of_browser(request, state)
-    if found.kind != LtiLaunch.Kind.DEEP_LINK:
+    received = launches.of_browser(request, state)
+    if received.kind != LtiLaunch.Kind.DEEP_LINK:
         raise NotFound("This launch was not begun in this browser, or too long ago.")
-    settings, platform, link = found.claims["settings"], found.platform, launches.link_of(found)
+    settings, platform, link = received.claims["settings"], received.platform, launches.link_of(received)
     back = settings.get("deep_link_return_url")
     if not may_ask(platform, back):
-        said = gettext("Your LMS wants the labs at a host that is not registered.")
-        answer = errors.sentence(request, 403, error=said, hint=gettext("Who registered it here can add the host."))
+        sentence = gettext("Your LMS wants the labs at a host that is not registered.")
+        answer = errors.sentence(request, 403, error=sentence, hint=gettext("Who registered it here can add the host."))
         return framed(answer, platform)
     offered = [slug for slug in LABS if link is None or slug in link.course.labs]
     chosen = [slug for slug in offered if slug in request.GET.getlist("lab")]
@@ -157,7 +158,7 @@ def choose(request: HttpRequest, state: str) -> HttpResponse:
         return framed(answer, platform)
     target = request.build_absolute_uri(reverse("lti-launch"))
     items = [Item.of(slug, target) for slug in chosen[: None if several else 1]]
-    token = DeepLink(registration_of(platform), found.claims["deployment"], settings).get_response_jwt(items)
+    token = DeepLink(registration_of(platform), received.claims["deployment"], settings).get_response_jwt(items)
     answer = render(request, "queueviz/pages/lti_chosen.html", {"back": back, "token": token, "items": items})
     return framed(answer, platform, [back])
 
@@ -182,5 +183,5 @@ def _asking(request: HttpRequest) -> LtiPlatform | None:
     begun = cookies.begun(request, request.POST.get("state", ""))
     if begun is not None:
         return LtiPlatform.objects.filter(pk=begun.platform).first()
-    given = {**request.POST.dict(), **request.GET.dict()}
-    return platform_of(str(given.get("iss", "")), str(given.get("client_id", "")) or None)
+    fields = {**request.POST.dict(), **request.GET.dict()}
+    return platform_of(str(fields.get("iss", "")), str(fields.get("client_id", "")) or None)

@@ -1,4 +1,4 @@
-"""What a teacher does about an LMS: registers it, links a course, asks for names; and a student's scores sent again."""
+"""A teacher's LMS pages: register it, link a course, fetch names; and a student's request to send scores again."""
 
 from urllib.parse import urlsplit
 
@@ -24,17 +24,17 @@ ROSTERS = Rate(1 / 30, 5, what="rosters asked for")
 @never_cache
 @require_http_methods(["GET", "POST"])
 def link(request: HttpRequest, state: str) -> HttpResponse:
-    """An instructor's launch, and a teacher who is signed in here: only both together link the two courses."""
-    found, who = launches.of_browser(request, state), visitor.of_request(request)
-    if not who.is_signed_in:
+    """Link two courses: it needs both an instructor's launch and a teacher signed in here."""
+    received, requester = launches.of_browser(request, state), visitor.of_request(request)
+    if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
     if request.method == "POST":
-        return redirect("course-lti", launches.link(who, found, request.POST.get("course", "")).slug)
-    courses = Course.objects.filter(teacher=who.user).order_by("-created_at")
+        return redirect("course-lti", launches.link(requester, received, request.POST.get("course", "")).slug)
+    courses = Course.objects.filter(teacher=requester.user).order_by("-created_at")
     return render(
         request,
         "queueviz/pages/lti_link.html",
-        {"title": found.claims.get("title", ""), "platform": found.platform, "courses": courses},
+        {"title": received.claims.get("title", ""), "platform": received.platform, "courses": courses},
     )
 
 
@@ -44,12 +44,12 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "grade")
     named = None
     if request.method == "POST":
-        found = get_object_or_404(LtiContext, course=visit.course, pk=_whole(request.POST.get("link", "")))
+        context = get_object_or_404(LtiContext, course=visit.course, pk=_whole(request.POST.get("link", "")))
         if request.POST.get("do") == "unlink":
-            found.delete()
+            context.delete()
             return redirect("course-lti", slug)
         ROSTERS.demand(slug)
-        named = roster.fetch(found)
+        named = roster.fetch(context)
     links = visit.course.lti_contexts.select_related("platform").order_by("pk")
     return render(request, "queueviz/pages/course_lti.html", {"course": visit.course, "links": links, "named": named})
 
@@ -68,18 +68,18 @@ def resend(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def platforms(request: HttpRequest) -> HttpResponse:
     """The LMS that the visitor has registered.  POST `do`: `invite`; or `change` or `remove`, of one `platform`."""
-    who = visitor.of_request(request)
-    if not who.is_signed_in:
+    requester = visitor.of_request(request)
+    if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
     address = None
     if request.method == "POST":
         if request.POST.get("do") == "invite":
-            address = request.build_absolute_uri(reverse("lti-register", args=[registering.invite(who)]))
+            address = request.build_absolute_uri(reverse("lti-register", args=[registering.invite(requester)]))
         else:
             number = _whole(request.POST.get("platform", ""))
-            _change(request, get_object_or_404(LtiPlatform, owner=who.user, pk=number))
+            _change(request, get_object_or_404(LtiPlatform, owner=requester.user, pk=number))
             return redirect("lti-platforms")
-    mine = who.user.lti_platforms.order_by("pk")
+    mine = requester.user.lti_platforms.order_by("pk")
     return render(
         request, "queueviz/pages/lti_platforms.html", {"platforms": mine, "address": address, "ours": _ours(request)}
     )
@@ -88,7 +88,10 @@ def platforms(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def register(request: HttpRequest, secret: str) -> HttpResponse:
-    """An LMS opens this in a frame of its page for external tools.  Without its parameters the page only says so."""
+    """Register an LMS, which opens this in a frame of its page for external tools.
+
+    Without its parameters the page only explains that.
+    """
     registering.invitation(secret)
     configuration = request.GET.get("openid_configuration", "")
     if not configuration:
@@ -118,5 +121,5 @@ def _ours(request: HttpRequest) -> registering.Ours:
 
 
 def _whole(text: str) -> int:
-    """0: none has this number."""
+    """Return the number. 0: none has this number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

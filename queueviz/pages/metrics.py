@@ -1,6 +1,6 @@
-"""`/metrics`, for Prometheus: how this server does, for everyone; its clusters, for those who may know of them.
+"""`/metrics`, for Prometheus: the server's figures, for everyone; its clusters' figures, for authorized clients.
 
-Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports; they need the token of
+Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports.  They need the token of
 `QUEUEVIZ_METRICS_TOKEN`, or the session of an administrator.
 """
 
@@ -48,13 +48,13 @@ OF_SERVER = {
 def metrics(request: HttpRequest) -> HttpResponse:
     try:
         now = load()
-    except SandboxError as why:
-        return HttpResponse(f"# {why}\n", status=503, content_type="text/plain; charset=utf-8")
-    found = list(_of_server(now))
+    except SandboxError as error:
+        return HttpResponse(f"# {error}\n", status=503, content_type="text/plain; charset=utf-8")
+    samples = list(_of_server(now))
     if _may_know_clusters(request):
-        found += _of_clusters(now)
+        samples += _of_clusters(now)
     by_name: dict[str, list[Sample]] = defaultdict(list)
-    for sample in found:
+    for sample in samples:
         by_name[sample.name].append(sample)
     kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in {**SERVED, **PARTLY}.items()}}
     lines = []
@@ -65,9 +65,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _may_know_clusters(request: HttpRequest) -> bool:
-    token, given = settings.QUEUEVIZ_METRICS_TOKEN, visitor.bearer(request.headers.get("Authorization", ""))
-    if given is not None:
-        return bool(token) and constant_time_compare(given, token)
+    token, bearer = settings.QUEUEVIZ_METRICS_TOKEN, visitor.bearer(request.headers.get("Authorization", ""))
+    if bearer is not None:
+        return bool(token) and constant_time_compare(bearer, token)
     return request.user.is_active and request.user.is_superuser
 
 
@@ -94,22 +94,25 @@ def _of_server(now: Load) -> Iterator[Sample]:
 
 
 def _of_clusters(now: Load) -> list[Sample]:
-    """Each by its last snapshot.  Attached ones are polled from here on, as if a page were open."""
+    """Return samples of each by its last snapshot.
+
+    Attached clusters are polled from now on, as if a page were open.
+    """
     port = engine.port()
-    found: list[Sample] = []
+    samples: list[Sample] = []
     opened = [slug for slug, row in now.status["sandboxes"].items() if row["state"] == "live" and row["listening"]]
     for cluster in Cluster.objects.order_by("name"):
         try:
             port.attach(cluster.slug, attached_clusters.settings_of(cluster))
             opened.append(cluster.slug)
-        except SandboxError as why:
-            log.info("no metrics of %s: %s", cluster.slug, why)
+        except SandboxError as error:
+            log.info("no metrics of %s: %s", cluster.slug, error)
     for slug in opened:
         try:
-            found += samples_of(slug, engine.answer(port.snapshot(slug)))
-        except SandboxError as why:
-            log.info("no metrics of %s: %s", slug, why)
-    return found
+            samples += samples_of(slug, engine.answer(port.snapshot(slug)))
+        except SandboxError as error:
+            log.info("no metrics of %s: %s", slug, error)
+    return samples
 
 
 def _line(sample: Sample) -> str:

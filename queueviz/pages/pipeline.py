@@ -1,4 +1,4 @@
-"""Pipeline: what runs on a sandbox's journal and files, how far it is, what it found out; asking and cancelling."""
+"""Pipeline: the jobs on a sandbox's journal and files, their progress and their results; requests and cancellation."""
 
 import json
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list, asked for every second while something is on."""
+    """Show the list of runs; the page polls it every second while a run is active."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     context = {"root": root_of(slug), "can": visit.can, **_list(policy.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
@@ -51,7 +51,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
-    """How new a job's result is, and how far its next one; the page is loaded again when that has come."""
+    """Show the age of a job's result and the progress of its next run; reload the page once a new result exists."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
@@ -72,7 +72,7 @@ def page_context(
     channels: Mapping[str, str | None] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """What the three pages share: the shell, and what its modules start from."""
+    """Return the context the three pages share: the shell, and the start values of its modules."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
     context = shell(request, visit, tab)
@@ -105,14 +105,14 @@ def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
 
 
 def _do(request: HttpRequest, slug: str) -> HttpResponse:
-    who, given = visitor.of_request(request), request.POST
+    requester, form = visitor.of_request(request), request.POST
     try:
-        if "cancel" in given:
-            asking.cancel(who, slug, given["cancel"])
+        if "cancel" in form:
+            asking.cancel(requester, slug, form["cancel"])
         else:
-            names = [name for name in given if name.startswith(OPTION)]
-            options = {name.removeprefix(OPTION): str(given[name]) for name in names}
-            asking.ask_for(who, slug, given.get("job", ""), options)
+            names = [name for name in form if name.startswith(OPTION)]
+            options = {name.removeprefix(OPTION): str(form[name]) for name in names}
+            asking.ask_for(requester, slug, form.get("job", ""), options)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse("")
@@ -121,8 +121,8 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
-    found = [_shown_run(run) for run in asking.runs_of(sandbox)]
-    return {"runs": found, "is_on": any(row["is_on"] for row in found), "worker": asking.is_worker_alive()}
+    rows = [_shown_run(run) for run in asking.runs_of(sandbox)]
+    return {"runs": rows, "is_on": any(row["is_on"] for row in rows), "worker": asking.is_worker_alive()}
 
 
 def _shown_run(run: PipelineRun) -> dict[str, Any]:

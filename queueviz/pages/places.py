@@ -1,4 +1,4 @@
-"""How each of a visitor's sandboxes and clusters gets on, in a line: for the first page."""
+"""The state of each of a visitor's sandboxes and clusters in one line, for the first page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -33,28 +33,28 @@ class Placed(NamedTuple):
     standing: Standing
 
 
-def of_visitor(who: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]:
+def of_visitor(requester: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]:
     """`attach`: clusters the engine does not look at yet are named to it, and their first answer is not waited for."""
-    mine, clusters = policy.sandboxes_of(who), policy.clusters_of(who)
+    mine, clusters = policy.sandboxes_of(requester), policy.clusters_of(requester)
     if attach:
         for cluster in clusters:
-            attached_clusters.glance(policy.visit_at(who, cluster.slug, "see"), patience_s=0.0)
+            attached_clusters.glance(policy.visit_at(requester, cluster.slug, "see"), patience_s=0.0)
     try:
         port = engine.port()
         status = engine.answer(port.status())
         every: list[Sandbox | Cluster] = [*mine, *clusters]
-        known = [place for place in every if attach or not place.slug.startswith("k.")]
-        found = engine.answer(port.read([f"groups/{place.slug}" for place in known]))
-        readings = dict(zip([place.slug for place in known], found, strict=True))
+        known = [entry for entry in every if attach or not entry.slug.startswith("k.")]
+        answers = engine.answer(port.read([f"groups/{entry.slug}" for entry in known]))
+        readings = dict(zip([entry.slug for entry in known], answers, strict=True))
     except SandboxError:  # the lists are worth showing without it
         status, readings = {}, {}
     rows = {**status.get("sandboxes", {}), **status.get("attached", {})}
 
-    def placed(place: Sandbox | Cluster) -> Placed:
-        row, reading = rows.get(place.slug, {}), readings.get(place.slug)
-        return Placed(place, root_of(place.slug), _standing(row, reading))
+    def placed(owned: Sandbox | Cluster) -> Placed:
+        row, reading = rows.get(owned.slug, {}), readings.get(owned.slug)
+        return Placed(owned, root_of(owned.slug), _standing(row, reading))
 
-    return {"mine": [placed(place) for place in mine], "clusters": [placed(place) for place in clusters]}
+    return {"mine": [placed(entry) for entry in mine], "clusters": [placed(entry) for entry in clusters]}
 
 
 def _standing(row: Mapping[str, Any], reading: object) -> Standing:
@@ -80,7 +80,7 @@ def _health(row: Mapping[str, Any]) -> tuple[str, bool]:
 
 def _lag(groups: Mapping[str, GroupState], names: Sequence[str]) -> str:
     known = [int(row["lag"]) for row in groups.values() if row["lag"] is not None]
-    said = gettext("Lag {lag}").format(lag=number(sum(known) if known else None))
+    text = gettext("Lag {lag}").format(lag=number(sum(known) if known else None))
     if len(known) < len(groups) or any(row["queues_known"] != row["queues_all"] for row in groups.values()):
-        said = gettext("{said}, not all queues are known").format(said=said)
-    return f"{said} · {names[0]}: {state_text(groups[names[0]])}"
+        text = gettext("{said}, not all queues are known").format(said=text)
+    return f"{text} · {names[0]}: {state_text(groups[names[0]])}"

@@ -1,4 +1,4 @@
-"""Runs that are played beside the server: how far they are, and that they are over."""
+"""Runs played beside the server: their progress and their end."""
 
 from typing import Any
 
@@ -15,26 +15,26 @@ POLLED = "queueviz/partials/playing.html"
 
 
 def context_of(play: Play) -> dict[str, Any]:
-    """What a page says of it; `why`: it was refused."""
+    """Return the page context of a play; `why`: it was refused."""
     context: dict[str, Any] = {"play": play, "percent": int(play.progress * 100)}
     if play.refused is not None:
         context["why"] = refusals.filled(play.refused["message"], play.refused["values"])
     return context
 
 
-def holder_of(who: Visitor, visit: policy.Visit) -> Holder:
-    return Holder(policy.counted_as(who), is_guest=not visit.may("act"))
+def holder_of(visitor: Visitor, visit: policy.Visit) -> Holder:
+    return Holder(policy.counted_as(visitor), is_guest=not visit.may("act"))
 
 
-def cancel(play: Play, who: Visitor, visit: policy.Visit) -> None:
-    """Raises Forbidden for who neither began it nor may act in its sandbox."""
-    if play.holder.name != policy.counted_as(who) and not visit.may("act"):
-        raise policy.forbidden(who, visit)
+def cancel(play: Play, visitor: Visitor, visit: policy.Visit) -> None:
+    """Cancel a play.  Raises Forbidden for a visitor who neither began it nor may act in its sandbox."""
+    if play.holder.name != policy.counted_as(visitor) and not visit.may("act"):
+        raise policy.forbidden(visitor, visit)
     play.cancel()
 
 
 def polled(request: HttpRequest, play: Play, context: dict[str, Any]) -> HttpResponse:
-    """The answer to htmx: how far it is, or that the page is to be asked for again."""
+    """Return the answer to htmx: the progress, or a reload of the page."""
     if not play.is_over:
         return render(request, POLLED, context)
     return go_again()

@@ -32,7 +32,9 @@ BUTTONS: dict[str, Any] = {
 
 @require_GET
 def poll(request: HttpRequest, slug: str) -> HttpResponse:
-    """The newest question; to the teacher also the form for another one, perhaps begun `from` a step of a lab."""
+    """Show the newest question; to the teacher also the form for another one, perhaps prefilled `from` a step of a
+    lab.
+    """
     return _page(request, visit_course(visitor.of_request(request), slug, "see"))
 
 
@@ -44,10 +46,10 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
     answers = list(zip(values, sentences, strict=False))
     try:
         polling.ask(visit.course, request.POST.get("question", ""), answers)
-    except ActionRefused as why:
+    except ActionRefused as error:
         filled_in = [*answers, *poll_drafts.EMPTY.answers][:MOST_ANSWERS]
-        wanted = poll_drafts.Draft(request.POST.get("question", "")[:QUESTION_CHARS], filled_in)
-        return _page(request, visit, why, draft=wanted)
+        draft = poll_drafts.Draft(request.POST.get("question", "")[:QUESTION_CHARS], filled_in)
+        return _page(request, visit, error, draft=draft)
     return redirect(_here(request, slug))
 
 
@@ -61,8 +63,8 @@ def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             polling.drop(visit.course, number)
         else:
             polling.advance(visit.course, number, to, request.POST.get("shown", ""))
-    except ActionRefused as why:
-        return _page(request, visit, why)
+    except ActionRefused as error:
+        return _page(request, visit, error)
     return redirect(_here(request, slug))
 
 
@@ -75,8 +77,8 @@ def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             raise ActionRefused(409, "A teacher does not vote.", "Join with the code in another browser to try it.")
         round_, answer = whole(request.POST.get("round", ""), digits=1), whole(request.POST.get("answer", ""), digits=2)
         polling.vote(visit.enrolment, number, -1 if round_ is None else round_, -1 if answer is None else answer)
-    except ActionRefused as why:
-        return _page(request, visit, why)
+    except ActionRefused as error:
+        return _page(request, visit, error)
     return redirect(_here(request, slug))
 
 
@@ -101,41 +103,44 @@ def _here(request: HttpRequest, slug: str) -> str:
 
 
 def _page(
-    request: HttpRequest, visit: CourseVisit, why: ActionRefused | None = None, draft: poll_drafts.Draft | None = None
+    request: HttpRequest,
+    visit: CourseVisit,
+    refusal: ActionRefused | None = None,
+    draft: poll_drafts.Draft | None = None,
 ) -> HttpResponse:
-    """For the teacher or the student, with what was refused in it."""
-    status, refused = (HTTPStatus.OK, None) if why is None else refusals.describe(why)
-    course, found = visit.course, polling.newest(visit.course)
+    """Show the page of the teacher or the student, with a refusal in it."""
+    status, refused = (HTTPStatus.OK, None) if refusal is None else refusals.describe(refusal)
+    course, newest = visit.course, polling.newest(visit.course)
     context: dict[str, Any] = {
         "course": course,
-        "poll": found,
+        "poll": newest,
         "refused": refused,
         "status": status,
         "projector": is_projector(request),
         "here": _here(request, course.slug),
         "texts": texts(WORDS),
         "live": {"channels": {"class": f"class/{course.slug}"}, "first": {}, "seq": "0", "root": request.path},
-        "results": polling.results(found) if found is not None and found.is_revealed else None,
+        "results": polling.results(newest) if newest is not None and newest.is_revealed else None,
     }
     if visit.teaches:
-        asks = found is None or draft is not None or "new" in request.GET or "from" in request.GET
+        asks = newest is None or draft is not None or "new" in request.GET or "from" in request.GET
         context |= _asked(request, visit, draft) if asks else {}
-        context |= {} if found is None else _taught(found)
+        context |= {} if newest is None else _taught(newest)
         return render(request, "queueviz/pages/poll_teach.html", context, status=status)
     assert visit.enrolment is not None
-    mine = {} if found is None else polling.own(found, visit.enrolment)
+    mine = {} if newest is None else polling.own(newest, visit.enrolment)
     context |= {
         "enrolment": visit.enrolment,
-        "mine": None if found is None else mine.get(found.round),
-        "given": [] if found is None else [(round_, found.choices[mine[round_]]) for round_ in sorted(mine)],
+        "mine": None if newest is None else mine.get(newest.round),
+        "given": [] if newest is None else [(round_, newest.choices[mine[round_]]) for round_ in sorted(mine)],
     }
     return render(request, "queueviz/pages/poll.html", context, status=status)
 
 
-def _taught(found: Poll) -> dict[str, Any]:
-    """Nothing of it says who voted, or what."""
-    at, of = polling.ORDER.index(Poll.State(found.state)), polling.students(found.course)
-    voted = polling.voted(found)
+def _taught(shown: Poll) -> dict[str, Any]:
+    """Return the teacher's context of a poll, without names of voters and without their votes."""
+    at, of = polling.ORDER.index(Poll.State(shown.state)), polling.students(shown.course)
+    voted = polling.voted(shown)
     states = [
         {"label": state.label, "is": "now" if number == at else "done" if number < at else "later"}
         for number, state in enumerate(polling.ORDER)
@@ -145,8 +150,8 @@ def _taught(found: Poll) -> dict[str, Any]:
         "voted": voted,
         "of": of,
         "seats": [number < voted for number in range(of)],
-        "next": None if found.is_revealed else polling.ORDER[at + 1].value,
-        "button": BUTTONS.get(found.state),
+        "next": None if shown.is_revealed else polling.ORDER[at + 1].value,
+        "button": BUTTONS.get(shown.state),
     }
 
 

@@ -4,5 +4,5 @@ from django.http import HttpRequest
 
 
 def is_projector(request: HttpRequest) -> bool:
-    """Whether the address says `?projector=1`."""
+    """Return whether the address has `?projector=1`."""
     return request.GET.get("projector") == "1"

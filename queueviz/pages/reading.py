@@ -1,4 +1,4 @@
-"""Reading what a page shows: the snapshot, and the page's live channels, in two crossings to the engine."""
+"""The readings of a page: the snapshot, and the page's live channels, in two crossings to the engine."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,8 +17,8 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
     """The values a board's template needs; a channel the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
-    found = engine.answer(engine.port().read(names)) if names else []
-    readings: dict[str, Reading | Refusal | None] = dict(zip(names, found, strict=True))
+    answers = engine.answer(engine.port().read(names)) if names else []
+    readings: dict[str, Reading | Refusal | None] = dict(zip(names, answers, strict=True))
     if place.attached and page.name == "message":
         readings |= {name: asking.message(slug, snapshot, query.get("id", "").strip()) for name in names}
     return _context(page, place, readings)
@@ -27,7 +27,9 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
 def at_moment(
     page: BoardPage | Part, slug: str, moment: Mapping[str, Any], snapshot: Snapshot, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """As `of_page`, of the channels read when the event was executed again; `snapshot`: of then."""
+    """Return the context as `of_page`, from channels read when the event was executed again; `snapshot`: of that
+    event.
+    """
     place, channels = Place(slug, snapshot, query), moment["channels"]
     readings: dict[str, Reading | Refusal | None] = {}
     for name in page.channels(place):

@@ -1,4 +1,4 @@
-"""What a recipe link leads to: what it would make, and then the sandbox."""
+"""The target page of a recipe link: what it would make, and then the sandbox."""
 
 from typing import Any
 
@@ -30,8 +30,8 @@ def recipe(request: HttpRequest) -> HttpResponse:
             made = recipe_links.open_it(visitor.of_request(request), order)
             return redirect("branching", made.sandbox.slug)
     except ActionRefused as refused:
-        status, said = refusals.describe(refused)
-        context = {"text": text[:4_000], "refused": {"status": status, "message": said.pop("error"), **said}}
+        status, refusal = refusals.describe(refused)
+        context = {"text": text[:4_000], "refused": {"status": status, "message": refusal.pop("error"), **refusal}}
         return render(request, PAGE, context, status=status)
     return render(
         request,
@@ -47,18 +47,20 @@ def recipe(request: HttpRequest) -> HttpResponse:
 
 
 def _rows(order: RunOrder) -> list[dict[str, Any]]:
-    """What is done, as the Journal's sentences need it; `ms`: since the beginning, or since it was woken."""
+    """Return the recipe's actions as rows for the Journal's sentences; `ms`: since the beginning, or since it was
+    woken.
+    """
     return [
         {
             "seq": str(number),
-            "at_ms": one.ms,
+            "at_ms": entry.ms,
             "type": "ActionTaken",
-            "action": one.name,
-            "fields": one.fields,
+            "action": entry.name,
+            "fields": entry.fields,
             "by": "owner",
         }
-        if one.fields is not None
-        else {"seq": str(number), "at_ms": one.ms, "type": "SandboxSlept", "reason": one.name}
-        for number, one in enumerate(order.came)
-        if one.name is not None
+        if entry.fields is not None
+        else {"seq": str(number), "at_ms": entry.ms, "type": "SandboxSlept", "reason": entry.name}
+        for number, entry in enumerate(order.came)
+        if entry.name is not None
     ]

@@ -1,11 +1,11 @@
-"""To another page, however this one was asked for."""
+"""Redirects to another page, for htmx requests and plain forms."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def go(request: HttpRequest, url: str) -> HttpResponse:
-    """Htmx follows a header, a plain form a redirect."""
+    """Redirect to an address: by a header for htmx, by a redirect for a plain form."""
     if getattr(request, "htmx", False):
         answer = HttpResponse(status=204)
         answer["HX-Redirect"] = url
@@ -14,14 +14,16 @@ def go(request: HttpRequest, url: str) -> HttpResponse:
 
 
 def go_again() -> HttpResponse:
-    """Htmx loads its whole page again."""
+    """Make htmx reload its whole page."""
     answer = HttpResponse(status=204)
     answer["HX-Refresh"] = "true"
     return answer
 
 
 def back_of(request: HttpRequest) -> str:
-    """Where a form was sent from, if that is a page of ours."""
-    there = request.POST.get("next") or request.headers.get("Referer", "")
-    own = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()}, require_https=request.is_secure())
-    return there if own else "/"
+    """Return the address a form was sent from, if it is a page of this server; else `/`."""
+    address = request.POST.get("next") or request.headers.get("Referer", "")
+    own = url_has_allowed_host_and_scheme(
+        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return address if own else "/"

@@ -23,13 +23,16 @@ CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is onl
 
 
 def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
-    """`shell`: what every page of the sandbox shows, as it is now; `where`: what the path says beside the tab."""
+    """Show the view at an event.
+
+    `shell`: the context of every page of the sandbox, as it is now; `where`: the path's values beside the tab.
+    """
     at, slug = _event(request, shell), shell["sandbox"].slug
     past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
     if board.name == FOLLOWS:
-        found = replay_state.state(visitor.of_request(request), slug, at)
-        drawn = context_at(shell["snapshot"], found, request.GET.dict())
-        return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": found["seq"]})
+        state = replay_state.state(visitor.of_request(request), slug, at)
+        drawn = context_at(shell["snapshot"], state, request.GET.dict())
+        return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": state["seq"]})
     if not board.replayed:
         return render(request, "queueviz/boards/not_replayed.html", {**past, **present(shell["snapshot"], slug)})
     moment = _moment(request, slug, at)
@@ -59,7 +62,7 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: di
 
 
 def _incident(slug: str, at: int) -> dict[str, Any]:
-    """Of the incident that the sandbox is a run of: its markers, and the newest of them that is not after the event."""
+    """Return the sandbox's incident with its markers, and the newest marker at or before event `at`."""
     incident = incidents.shown(slug)
     notes = incident["notes"] if incident is not None else []
     return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
@@ -90,7 +93,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
 
 
 def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query: dict[str, str]) -> dict[str, Any]:
-    """What the view's own template needs, with the snapshot of then; its clock stands."""
+    """Return the values of the view's own template, with the snapshot of that event; its clock is paused."""
     result, now = moment.result, shell["snapshot"]
     assert result is not None, "it was executed"
     snapshot: Any = {
@@ -107,10 +110,10 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
 
 
 def _why(moment: Moment) -> str:
-    """Why it has no result; empty while it is executed."""
+    """Return the reason for a missing result; empty while the event is executed."""
     if moment.refused is None:
         return ""
     values = dict(moment.refused["values"])
-    said = refusals.filled(moment.refused["message"], values)
+    text = refusals.filled(moment.refused["message"], values)
     word = PLAYER_WORDS.get(f"stretch.{values.get('why')}")
-    return f"{said} ({word})" if word is not None else said
+    return f"{text} ({word})" if word is not None else text

@@ -78,7 +78,7 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def publish(request: HttpRequest, slug: str) -> HttpResponse:
-    """`regrade`: its number, so that what is published is what was read."""
+    """Publish a regrade.  `regrade`: its number, so that exactly the regrade on the page is published."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
     made = regrading.newest(course)
     if made is None or str(made.pk) != request.POST.get("regrade", ""):
@@ -98,40 +98,45 @@ def file(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_GET
 def of_student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Gradescope's `results.json` of one student."""
+    """Return Gradescope's `results.json` of one student."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
-    found = grade_formats.gradescope(course, _student(course, number))
-    return _download(json.dumps(found, ensure_ascii=False, indent=2), JSON, "results.json")
+    contents = grade_formats.gradescope(course, _student(course, number))
+    return _download(json.dumps(contents, ensure_ascii=False, indent=2), JSON, "results.json")
 
 
 @require_GET
 def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpResponse:
-    """Exercism's `results.json` of one student's lab."""
+    """Return Exercism's `results.json` of one student's lab."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
-    found = next((one for one in _student(course, number).labs if one.lab.slug == lab), None)
-    if found is None:
+    result = next(
+        (result_of_lab for result_of_lab in _student(course, number).labs if result_of_lab.lab.slug == lab), None
+    )
+    if result is None:
         raise Http404
-    return _download(json.dumps(grade_formats.exercism(found), ensure_ascii=False, indent=2), JSON, "results.json")
+    return _download(json.dumps(grade_formats.exercism(result), ensure_ascii=False, indent=2), JSON, "results.json")
 
 
-def _chosen(course: Course, students: list[grades.StudentResult], given: QueryDict) -> dict[str, Any]:
-    """What is shown step by step: all labs of a student, or one lab of all; the first where none is named."""
-    student = next((one for one in students if str(one.number) == given.get("student")), None)
+def _chosen(course: Course, students: list[grades.StudentResult], query: QueryDict) -> dict[str, Any]:
+    """Return the results to show step by step: all labs of a student, or one lab of all students.
+
+    Without a lab in the address, the first one.
+    """
+    student = next((student for student in students if str(student.number) == query.get("student")), None)
     if student is not None:
         return {
             "chosen": [(student, result) for result in student.labs],
             "chosen_title": student.pseudonym,
             "chosen_student": student.number,
         }
-    lab = given.get("lab") if given.get("lab") in course.labs else next(iter(course.labs), None)
-    rows = [(one, result) for one in students for result in one.labs if result.lab.slug == lab]
+    lab = query.get("lab") if query.get("lab") in course.labs else next(iter(course.labs), None)
+    rows = [(student, result) for student in students for result in student.labs if result.lab.slug == lab]
     return {"chosen": rows, "chosen_title": f"{rows[0][1].lab.number} {gettext(rows[0][1].lab.title)}" if rows else ""}
 
 
 def _student(course: Course, number: int) -> grades.StudentResult:
     enrolment = get_object_or_404(Enrolment, course=course, pk=number, removed_at__isnull=True)
-    [found] = grades.results_of(course, enrolment)
-    return found
+    [result] = grades.results_of(course, enrolment)
+    return result
 
 
 def _link(request: HttpRequest) -> Link:

@@ -1,4 +1,4 @@
-"""The pages of one sandbox: boards, partials, actions.  Each asks `access` first and the engine second."""
+"""The pages of one sandbox: boards, partials, actions.  Each asks `policy` first and the engine second."""
 
 import json
 from typing import Any
@@ -30,12 +30,12 @@ ANSWER = "queueviz/partials/ask_{}.html"
 
 @require_GET
 def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> HttpResponse:
-    """One board: its first paint holds the newest snapshot, the socket only goes on from there.
+    """Show one board: its first paint has the newest snapshot, and the socket continues from there.
 
-    `where` is what the path says beside the tab; a board reads it as it reads the query.
+    `where` has the path's values beside the tab; a board reads them as the query.
     """
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     board = _shown(BOARDS.get(tab), visit)
     policy.note_visit(visit)
     if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
@@ -54,27 +54,27 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """A panel, or the table twin of a page; asked for every two seconds while it is open."""
+    """Show a panel, or the table twin of a page; the page polls it every two seconds while it is open."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
-    found = _shown(PARTS.get(name) or BOARDS.get(name), visit)
-    template = PARTS[name].template if name in PARTS else getattr(found, "twin", None)
+    board = _shown(PARTS.get(name) or BOARDS.get(name), visit)
+    template = PARTS[name].template if name in PARTS else getattr(board, "twin", None)
     if template is None:
         raise Http404
     context = shell(request, visit, name, wake=False)
-    if "at" in request.GET and found.replayed:
-        return replay.part(request, found, template, context)
-    context |= reading.of_page(found, slug, context["snapshot"], request.GET)
+    if "at" in request.GET and board.replayed:
+        return replay.part(request, board, template, context)
+    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
     return render(request, template, context)
 
 
 @require_GET
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The answer to a question as a partial; a refusal stands where the answer would."""
-    who = visitor.of_request(request)
-    visit = policy.visit_at(who, slug, "see")
+    """Show the answer to a question as a partial; a refusal is shown in its place."""
+    requester = visitor.of_request(request)
+    visit = policy.visit_at(requester, slug, "see")
     try:
-        given = forms.fields_of(request.GET)
-        answer = visitor_actions.ask(who, slug, name, given)
+        fields = forms.fields_of(request.GET)
+        answer = visitor_actions.ask(requester, slug, name, fields)
     except SandboxError as refused:
         return refusal_beside(request, refused)
     context = {
@@ -82,7 +82,7 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "root": root_of(slug),
         "can": visit.can,
         "answer": answer,
-        "asked": given,
+        "asked": fields,
         "question": name,
         "attached": visit.is_attached,
     }
@@ -95,9 +95,9 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 @require_POST
 def actions(request: HttpRequest, slug: str) -> HttpResponse:
     """Carry out one action: 204 with its event number, or the sentence beside the field."""
-    who = visitor.of_request(request)
+    requester = visitor.of_request(request)
     try:
-        seq = visitor_actions.act(who, slug, forms.fields_of(request.POST))
+        seq = visitor_actions.act(requester, slug, forms.fields_of(request.POST))
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse(status=204)
@@ -106,7 +106,7 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
-    """What every page of a sandbox shows; a visitor who may act wakes a sleeping one."""
+    """Return the context of every page of a sandbox.  A visitor who may act wakes a sleeping one."""
     slug = visit.sandbox.slug
     attached_clusters.demand(visit)
     port = engine.port()
@@ -122,11 +122,13 @@ def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = T
             "expires_at": expires_at.isoformat() if expires_at else None,
         }
     )
-    if (why := row.get("trouble_why")) is not None:
-        row["trouble"] = hidden_names.shown(refusals.filled(NOTHING_MORE, {"why": why}))
+    if (reason := row.get("trouble_why")) is not None:
+        row["trouble"] = hidden_names.shown(refusals.filled(NOTHING_MORE, {"why": reason}))
     elif visit.is_attached:
         row["trouble"] = _troubles(row)
-    row["notices"] = [{**one, "text": refusals.filled(one["pattern"], one["values"])} for one in row.get("notices", ())]
+    row["notices"] = [
+        {**notice, "text": refusals.filled(notice["pattern"], notice["values"])} for notice in row.get("notices", ())
+    ]
     snapshot["sandbox"] = row
     return {
         "sandbox": visit.sandbox,
@@ -144,19 +146,21 @@ def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = T
 
 
 def _troubles(row: SandboxRow) -> str:
-    """What is wrong with a cluster, in the reader's language; the worst first, and not everything."""
-    return " ".join(refusals.filled(one["pattern"], one["values"]) for one in row.get("troubles", ())[:MOST_TROUBLES])
+    """Return the worst errors of a cluster, in the reader's language, at most `MOST_TROUBLES`."""
+    return " ".join(
+        refusals.filled(trouble["pattern"], trouble["values"]) for trouble in row.get("troubles", ())[:MOST_TROUBLES]
+    )
 
 
 def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Part:
-    """A page or part, if there is one and it can be drawn of what is visited."""
+    """Return the page or part, if it exists and can be drawn for this visit."""
     if page is None or (visit.is_attached and not page.attached):
         raise Http404
     return page
 
 
 def _wake(slug: str) -> None:
-    """A sandbox that cannot be opened is shown all the same: its page says why, and its settings can delete it."""
+    """Wake the sandbox.  One that cannot be opened is shown with the reason, and its settings can delete it."""
     try:
         engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:
@@ -166,8 +170,8 @@ def _wake(slug: str) -> None:
 
 def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
     """The sentence as a partial, for where the form is."""
-    status, said = refusals.describe(refused)
+    status, texts = refusals.describe(refused)
     if status == 404 and isinstance(refused, ActionRefused):
         status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field
-    context = {"status": status, "message": said.pop("error"), **said}
+    context = {"status": status, "message": texts.pop("error"), **texts}
     return render(request, REFUSAL, context, status=status)

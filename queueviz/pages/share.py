@@ -1,6 +1,6 @@
-"""Share links: the page that makes and lists them, what a link leads to, and its recording for players.
+"""Share links: the page that makes and lists them, their target pages, and the recording for players.
 
-Pages at `/e/` may be framed by any site: they read and set no cookie, and know nothing but the recording.
+Pages at `/e/` may be framed by any site: they read and set no cookie, and show only the recording.
 """
 
 from typing import Any
@@ -61,8 +61,8 @@ RECORDING = "application/vnd.queueviz.recording"
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, slug: str) -> HttpResponse:
     """The form and the list of links; POST makes one and shows its address, once."""
-    who = visitor.of_request(request)
-    sandbox = policy.sandbox_for(who, slug, "share")
+    requester = visitor.of_request(request)
+    sandbox = policy.sandbox_for(requester, slug, "share")
     newest = share_links.newest(slug)
     context: dict[str, Any] = {
         "sandbox": sandbox,
@@ -77,24 +77,24 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
-            context |= _recipe(request, sandbox) if is_recipe else _link(request, who, sandbox)
+            context |= _recipe(request, sandbox) if is_recipe else _link(request, requester, sandbox)
         except ActionRefused as refused:
-            status, said = refusals.describe(refused)
-            context["refused"] = {"status": status, "message": said.pop("error"), **said}
+            status, refusal = refusals.describe(refused)
+            context["refused"] = {"status": status, "message": refusal.pop("error"), **refusal}
     status = context["refused"]["status"] if "refused" in context else 200
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
 
 @require_GET
 def links(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list alone, asked for again while a recording is being made."""
+    """Show the list alone; the page polls it while a recording is being made."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
 
 
 @require_GET
 def lab(request: HttpRequest, slug: str) -> HttpResponse:
-    """A Python file to be saved: what was done up to event `at`, or up to now, as a lab to be filled in."""
+    """Return a Python file: the run up to event `at`, or up to now, as a lab to be filled in."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     at = whole(request.GET.get("at", "")) if request.GET.get("at") else share_links.newest(slug)
     if at is None:
@@ -106,16 +106,16 @@ def lab(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, slug: str) -> HttpResponse:
-    who = visitor.of_request(request)
-    sandbox = policy.sandbox_for(who, slug, "share")
-    share_links.revoke(who, sandbox, _number(request, "link"))
+    requester = visitor.of_request(request)
+    sandbox = policy.sandbox_for(requester, slug, "share")
+    share_links.revoke(requester, sandbox, _number(request, "link"))
     return redirect("share", slug)
 
 
 @never_cache
 @require_GET
 def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
-    """What a link leads to: a recording, the sandbox itself, or the question whether to branch from it."""
+    """Show the target of a link: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
     if link.kind == share_links.LIVE:
         return linked.through(request, link, secret)
@@ -176,7 +176,7 @@ def recording(request: HttpRequest, secret: str) -> HttpResponse:
 
 @require_GET
 def oembed(request: HttpRequest) -> HttpResponse:
-    """oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
+    """Return oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"error": "Only the format json is there."}, status=501)
     secret = _secret_of(request, request.GET.get("url", ""))
@@ -199,7 +199,7 @@ def oembed(request: HttpRequest) -> HttpResponse:
 
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
-    """Rows of the list (the link, whether it is good, how far its recording is), and whether one is being made."""
+    """Return rows of the list (link, validity, state of its recording), and whether one is being made."""
     rows = [
         {
             "link": link,
@@ -213,7 +213,7 @@ def _list(sandbox: Sandbox) -> dict[str, Any]:
 
 
 def _state(link: Share) -> str:
-    """How far its recording is; `live` and `fork` have none."""
+    """Return the state of a link: `over`, the state of its recording, or the kind `live` or `fork`."""
     if not link.is_good:
         return "over"
     return share_recordings.state(link) if link.kind == share_links.RANGE else link.kind
@@ -235,7 +235,7 @@ def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
 
 
 def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
-    """What the page's script hands to the player."""
+    """Return the values the page's script passes to the player."""
     shown = link.shown
     return {
         "url": reverse(route, args=[secret]),
@@ -247,16 +247,16 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
 
 
 def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
-    """What the page shows of it: nothing of a recipe is kept."""
+    """Return the link and the test of a recipe, which is not stored."""
     branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 
-def _link(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
+def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
     """A new link, as the page shows it, once."""
-    secret = _make(request, who, sandbox)
-    made = share_links.find(who, secret)
+    secret = _make(request, requester, sandbox)
+    made = share_links.find(requester, secret)
     shown = {"made": made, "url": _absolute(request, "shared", secret)}
     if made.kind != share_links.RANGE:
         return shown
@@ -265,18 +265,18 @@ def _link(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> dict[
     return shown | {"frame": frames["board"], "frames": frames}
 
 
-def _make(request: HttpRequest, who: visitor.Visitor, sandbox: Sandbox) -> str:
+def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> str:
     """The secret of the link the form asks for."""
     label, days, kind = request.POST.get("label", ""), _number(request, "days"), request.POST.get("kind", "range")
     if kind == "live":
-        return share_links.make_live(who, sandbox, label=label, days=days)
+        return share_links.make_live(requester, sandbox, label=label, days=days)
     if kind == "fork":
-        return share_links.make_fork(who, sandbox, _number(request, "at"), label=label, days=days)
+        return share_links.make_fork(requester, sandbox, _number(request, "at"), label=label, days=days)
     if kind != "range":
         raise ActionRefused(422, "A link is live, to a range, or to fork from.", "Choose one of these.", field="kind")
     share_recordings.demand_room()
     share_links.sweep()
-    return share_links.make(who, sandbox, _shown(request), label=label, days=days)
+    return share_links.make(requester, sandbox, _shown(request), label=label, days=days)
 
 
 def _shown(request: HttpRequest) -> Shown:
@@ -299,12 +299,12 @@ def _number(request: HttpRequest, field: str) -> int:
 
 
 def _size(request: HttpRequest, field: str, otherwise: int) -> int:
-    given = whole(request.GET.get(field, ""), digits=SIZE_DIGITS)
-    return otherwise if given is None else given
+    size = whole(request.GET.get(field, ""), digits=SIZE_DIGITS)
+    return otherwise if size is None else size
 
 
 def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
-    """What the form says at first: around the event one comes from, else the newest thousand."""
+    """Return the form's initial values: around the event of the address, else the newest 1,000 events."""
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
         first = max(0, newest - 2 * AROUND)
@@ -324,13 +324,13 @@ def _frame(request: HttpRequest, secret: str, part: str, width: int, height: int
 
 
 def _secret_of(request: HttpRequest, url: str) -> str:
-    """Of one of our own addresses: http or https, of the host that is asked."""
+    """Return the secret in a share link of this server: http or https, with the host of the request."""
     try:
         parts = urlsplit(url)
         is_ours = parts.scheme in ("http", "https") and parts.netloc.lower() == request.get_host().lower()
-        found = resolve(parts.path) if is_ours else None
+        match = resolve(parts.path) if is_ours else None
     except (Resolver404, ValueError):  # no such page, or no address at all
-        found = None
-    if found is None or found.url_name not in ("shared", "embedded"):
+        match = None
+    if match is None or match.url_name not in ("shared", "embedded"):
         raise Http404("This is no address of a share link here.")
-    return str(found.kwargs["secret"])
+    return str(match.kwargs["secret"])

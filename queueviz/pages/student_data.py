@@ -1,4 +1,4 @@
-"""What is stored of a student: said, exported and deleted, by the student or the teacher; and a whole course."""
+"""Data stored about a student: shown, exported and deleted, by the student or the teacher; and of a whole course."""
 
 from typing import Any
 
@@ -23,52 +23,52 @@ CONFIRMED = "delete"
 @require_http_methods(["GET", "POST"])
 def own(request: HttpRequest, slug: str) -> HttpResponse:
     """The student's own.  POST with `confirm=delete`: gone, and out of the course."""
-    who = visitor.of_request(request)
-    visit = visit_course(who, slug, "see")
+    requester = visitor.of_request(request)
+    visit = visit_course(requester, slug, "see")
     enrolment = _own(visit)
     if request.method == "GET":
         return _shown(request, visit, enrolment, reverse("course-data", args=[slug]))
     _demand_confirmed(request)
-    forgetting.forget(who, enrolment)
-    joining.leave(who, visit.course)
+    forgetting.forget(requester, enrolment)
+    joining.leave(requester, visit.course)
     return redirect("join")
 
 
 @never_cache
 @require_GET
 def own_export(request: HttpRequest, slug: str) -> HttpResponse:
-    who = visitor.of_request(request)
-    enrolment = _own(visit_course(who, slug, "see"))
-    return _packed(who, enrolment, scores=releases.is_released(enrolment.course))
+    requester = visitor.of_request(request)
+    enrolment = _own(visit_course(requester, slug, "see"))
+    return _packed(requester, enrolment, scores=releases.is_released(enrolment.course))
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The teacher's, also of a student who was removed.  POST with `confirm=delete`."""
-    who = visitor.of_request(request)
-    visit = visit_course(who, slug, "grade")
+    """Show the teacher the data of a student, also of a removed one.  POST with `confirm=delete` deletes it."""
+    requester = visitor.of_request(request)
+    visit = visit_course(requester, slug, "grade")
     enrolment = _of_course(visit, number)
     if request.method == "GET":
         return _shown(request, visit, enrolment, reverse("course-student-data", args=[slug, number]))
     _demand_confirmed(request)
-    forgetting.forget(who, enrolment)
+    forgetting.forget(requester, enrolment)
     return redirect("course", slug)
 
 
 @never_cache
 @require_GET
 def student_export(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    who = visitor.of_request(request)
-    return _packed(who, _of_course(visit_course(who, slug, "grade"), number), scores=True)
+    requester = visitor.of_request(request)
+    return _packed(requester, _of_course(visit_course(requester, slug, "grade"), number), scores=True)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def course(request: HttpRequest, slug: str) -> HttpResponse:
     """The whole course.  POST with `confirm=delete`."""
-    who = visitor.of_request(request)
-    visit = visit_course(who, slug, "grade")
+    requester = visitor.of_request(request)
+    visit = visit_course(requester, slug, "grade")
     if request.method == "GET":
         return render(
             request,
@@ -81,7 +81,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
             },
         )
     _demand_confirmed(request)
-    forgetting.forget_course(who, visit.course)
+    forgetting.forget_course(requester, visit.course)
     return redirect("course-new")
 
 
@@ -102,26 +102,26 @@ def _demand_confirmed(request: HttpRequest) -> None:
         )
 
 
-def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, here: str) -> HttpResponse:
-    found = belongings.of(enrolment)
+def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, address: str) -> HttpResponse:
+    owned = belongings.of(enrolment)
     context: dict[str, Any] = {
         "course": visit.course,
         "enrolment": enrolment,
         "teaches": visit.teaches,
-        "here": here,
+        "here": address,
         "labs": [
-            {"number": LABS[one.lab].number if one.lab in LABS else one.lab, "row": one}
-            for one in enrolment.submissions.order_by("begun_at")
+            {"number": LABS[submission.lab].number if submission.lab in LABS else submission.lab, "row": submission}
+            for submission in enrolment.submissions.order_by("begun_at")
         ],
-        "sandboxes": len(found.sandboxes),
+        "sandboxes": len(owned.sandboxes),
         "browsers": len(belongings.sessions_of([enrolment])),
         "kept_until": retention.kept_until(visit.course),
     }
     return render(request, "queueviz/pages/course_data.html", context)
 
 
-def _packed(who: visitor.Visitor, enrolment: Enrolment, *, scores: bool) -> HttpResponse:
-    exporting.EXPORTS.demand(policy.counted_as(who))
+def _packed(requester: visitor.Visitor, enrolment: Enrolment, *, scores: bool) -> HttpResponse:
+    exporting.EXPORTS.demand(policy.counted_as(requester))
     answer = HttpResponse(exporting.packed(enrolment, scores=scores), content_type="application/zip")
     name = f"{enrolment.course.slug}-{enrolment.pseudonym}.zip"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"

@@ -1,4 +1,4 @@
-"""Asking for a run, cancelling one, and who may: the same for pages and programs."""
+"""Requests for a run, cancellation of one, and the rights to both: the same for pages and programs."""
 
 from collections.abc import Mapping
 
@@ -26,25 +26,25 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
     not ours or scores are withheld, 429 a limit.
     """
     visit = _visit(visitor, slug)
-    sandbox, given = policy.ours(visit), _checked(job, options)
+    sandbox, checked = policy.ours(visit), _checked(job, options)
     demand_shown(visit, job)
     with one_at_a_time("run"):
         _demand_room(visitor, sandbox, job)
         old = PipelineRun.objects.filter(sandbox=sandbox).exclude(state__in=OPEN)
         old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
         return PipelineRun.objects.create(
-            sandbox=sandbox, job=job, options=given, who=ownership.called(visitor), visitor=_hashed(visitor)
+            sandbox=sandbox, job=job, options=checked, who=ownership.called(visitor), visitor=_hashed(visitor)
         )
 
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
     """One that waits never begins; one at work ends as soon as Spark lets go.  One that is over stays as it is."""
-    found = one_of(policy.ours(_visit(visitor, slug)), run)
-    waiting = PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.QUEUED)
+    row = one_of(policy.ours(_visit(visitor, slug)), run)
+    waiting = PipelineRun.objects.filter(pk=row.pk, state=PipelineRun.State.QUEUED)
     if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
-        PipelineRun.objects.filter(pk=found.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
-    found.refresh_from_db()
-    return found
+        PipelineRun.objects.filter(pk=row.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
+    row.refresh_from_db()
+    return row
 
 
 def runs_of(sandbox: Sandbox) -> list[PipelineRun]:
@@ -54,10 +54,10 @@ def runs_of(sandbox: Sandbox) -> list[PipelineRun]:
 
 def one_of(sandbox: Sandbox, run: str) -> PipelineRun:
     """Raises ActionRefused (404)."""
-    found = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
-    if found is None:
+    row = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
+    if row is None:
         raise ActionRefused(404, "This sandbox has no run {run}.", "Its runs are on the page Pipeline.", run=run)
-    return found
+    return row
 
 
 def newest(sandbox: Sandbox, job: str) -> PipelineRun | None:
@@ -88,8 +88,8 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
         raise ActionRefused(
             422, "There is no job {job}.", "Jobs are: {jobs}.", field="job", job=job, jobs=", ".join(offers())
         )
-    given = {name: str(value).strip() for name, value in options.items() if str(value).strip()}
-    for name, value in given.items():
+    values = {name: str(value).strip() for name, value in options.items() if str(value).strip()}
+    for name, value in values.items():
         if name not in offer.options:
             raise ActionRefused(
                 422,
@@ -109,7 +109,7 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
                 option=name,
                 allowed=MOST_OPTION_CHARACTERS,
             )
-    return given
+    return values
 
 
 def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
@@ -136,5 +136,5 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
 
 
 def _hashed(visitor: Visitor) -> str:
-    """Enough to count with; a session's key or an address cannot be read from it."""
+    """Return a keyed hash to count with; a session's key or an address cannot be read from it."""
     return counting_key(policy.counted_as(visitor))

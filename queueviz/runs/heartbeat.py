@@ -1,7 +1,7 @@
 """The heartbeat of a worker: a file it holds locked and touches while it lives.
 
-The lock makes it the only one of its data home, and goes with the process, however that ends.  So a worker that has
-just begun knows of every run marked as running that no worker is at work on it any more.
+The lock makes it the only one of its data home, and goes with the process, however that ends.  So when a worker has
+just begun, no worker executes any run marked as running.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ FILE = "worker"
 
 
 class Heartbeat:
-    """Of one worker.  `take` first; then `beat` now and then, and `stop` at the end."""
+    """The heartbeat of one worker.  Call `take` first, then `beat` now and then, and `stop` at the end."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
@@ -24,7 +24,7 @@ class Heartbeat:
         self._beaten_s = 0.0
 
     def take(self) -> bool:
-        """False: another worker of this data home lives."""
+        """Take the heartbeat.  False: another worker of this data home lives."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = self._path.open("a+")
         try:
@@ -44,7 +44,7 @@ class Heartbeat:
             os.utime(self._path)
 
     def stop(self) -> None:
-        """No one need wait until the beat is missed."""
+        """Release the heartbeat, so that readers need not wait until a beat is missed."""
         if self._file is not None:
             self._file.truncate(0)
             self._file.close()
@@ -52,9 +52,9 @@ class Heartbeat:
 
 
 def is_beating(directory: Path) -> bool:
-    """Whether a worker of this data home was alive a moment ago."""
+    """Return whether a worker of this data home was alive within the last `LOST_AFTER_S` seconds."""
     try:
-        found = (directory / FILE).stat()
+        status = (directory / FILE).stat()
     except OSError:
         return False
-    return found.st_size > 0 and time.time() - found.st_mtime < LOST_AFTER_S
+    return status.st_size > 0 and time.time() - status.st_mtime < LOST_AFTER_S

@@ -14,7 +14,7 @@ SQL = "sql"
 
 
 def check_words(job: str, about: str | None) -> None:
-    """What may follow the job's name.  Raises WrongOption."""
+    """Check the word after the job's name.  Raises WrongOption."""
     from sandbox.pipeline.jobs import JOBS
     from sandbox.pipeline.jobs.sql import NO_QUERY
 
@@ -30,11 +30,11 @@ def check_words(job: str, about: str | None) -> None:
 
 
 def directories_of(name: str) -> dict[str, str]:
-    """By job, of those that have a result of what is called that in this data home."""
+    """Return result directories by job, for jobs that have a result of this name in this data home."""
     from sandbox.pipeline.jobs import JOBS
 
-    found = {job: places.result_of(job, name) for job in JOBS}
-    return {job: str(out) for job, out in found.items() if manifest_of(out) is not None}
+    results = {job: places.result_of(job, name) for job in JOBS}
+    return {job: str(out) for job, out in results.items() if manifest_of(out) is not None}
 
 
 def result_at(out: Path, job: str) -> Manifest:
@@ -54,7 +54,7 @@ def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterato
 
 
 def row_of(out: Path, made: Manifest) -> dict[str, Any]:
-    """For JSON: as the end of a run says it."""
+    """Return the result as JSON, as the end of a run reports it."""
     return {
         "run": made.run,
         "state": "done",

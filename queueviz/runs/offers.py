@@ -1,4 +1,4 @@
-"""What a page can ask of one sandbox: the pipeline's jobs in the reader's language."""
+"""Jobs of the pipeline that pages offer for one sandbox, in the reader's language."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ _TEXTS = {
 
 
 def offers() -> dict[str, Offer]:
-    """Those that there are, in the order of the list above."""
+    """Return the available offers, in the order of the list above."""
     from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run
 
     return {
@@ -43,7 +43,7 @@ def offers() -> dict[str, Offer]:
 
 
 def offers_to(visit: Visit) -> dict[str, Offer]:
-    """Those whose results this visitor may see."""
+    """Return the offers whose results this visitor may see."""
     return {name: offer for name, offer in offers().items() if visit.sees_scores or name not in SCORES}
 
 

@@ -1,4 +1,4 @@
-"""Where a sandbox's messages and journal lie, and where what was found out about them goes."""
+"""Directories of a sandbox's messages and journal, and of results computed from them."""
 
 import hashlib
 import shutil
@@ -18,7 +18,7 @@ SEALED = "files"  # beside its result
 
 
 class Sources(NamedTuple):
-    """Stores by `<slug>/<broker>` and journals by slug, as a job is given them."""
+    """The sources of a job: stores by `<slug>/<broker>` and journals by slug."""
 
     stores: dict[str, str]
     journals: dict[str, str]
@@ -29,12 +29,12 @@ def home() -> Path:
 
 
 def sources_of(slug: str) -> Sources | None:
-    """None: there is no such sandbox in this data home."""
+    """Return the sandbox's sources.  None: there is no such sandbox in this data home."""
     return sources_in(engine.directory_of(slug))
 
 
 def sources_in(directory: Path) -> Sources | None:
-    """Of the sandbox whose directory that is; None: it is none's."""
+    """Return the sources of the sandbox in this directory.  None: it has no sandbox."""
     slug = directory.name
     if not (directory / "sandbox.json").is_file():
         return None
@@ -43,13 +43,13 @@ def sources_in(directory: Path) -> Sources | None:
 
 
 def sources_of_class(directory: Path) -> Sources | None:
-    """Of all sandboxes that have a directory below this one; None: there is no such sandbox."""
+    """Return the sources of all sandboxes in this directory.  None: it has no sandbox."""
     below = sorted(directory.iterdir()) if directory.is_dir() else []
-    if not (found := [sources for path in below if (sources := sources_in(path)) is not None]):
+    if not (each_sources := [sources for path in below if (sources := sources_in(path)) is not None]):
         return None
     return Sources(
-        {name: path for each in found for name, path in each.stores.items()},
-        {slug: path for each in found for slug, path in each.journals.items()},
+        {name: path for each in each_sources for name, path in each.stores.items()},
+        {slug: path for each in each_sources for slug, path in each.journals.items()},
     )
 
 
@@ -59,7 +59,7 @@ def result_of(job: str, slug: str) -> Path:
 
 
 def sealed_of(stores: Mapping[str, str]) -> dict[str, str]:
-    """Where sealed log files of each store go: never into the store, which is its broker's.
+    """Return the directories of each store's sealed log files: never in the store, which is its broker's.
 
     Those of a sandbox of this data home go with its results; of any other directory they are named after its path.
     """
@@ -76,6 +76,6 @@ def _sealed_of(name: str, root: Path) -> Path:
 
 @receiver(post_delete, sender="queueviz.Sandbox")
 def _forget(sender: Any, instance: Any, **kwargs: Any) -> None:
-    """What was found out about a sandbox goes with it, and its sealed log files."""
+    """Delete a sandbox's results and sealed log files with it."""
     for job in (home() / FOLDER).glob("[a-z]*/"):
         shutil.rmtree(job / instance.slug, ignore_errors=True)

@@ -15,7 +15,7 @@ NULL = "__HIVE_DEFAULT_PARTITION__"  # Spark's directory of rows without a value
 
 
 def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
-    """The first rows; the last line says how many there are and where.  Other files than Parquet are only counted."""
+    """Yield the first rows; the last line has their number and the path.  Files other than Parquet are only counted."""
     rows = list(islice(_rows(out / table.path), most)) if most else []
     if rows:
         yield from _aligned(rows)
@@ -44,7 +44,7 @@ def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """In one line of characters a terminal shows as they are."""
+    """Return the value as one line of printable characters."""
     if value is None:
         return "-"
     printed = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()

@@ -1,4 +1,4 @@
-"""What a worker says of runs that did not end well.  Kept in the row in English, shown in the reader's language."""
+"""Sentences of a worker on runs that failed.  Stored in English, shown in the reader's language."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -31,12 +31,12 @@ def run_row(run: PipelineRun) -> dict[str, Any]:
 
 
 def sentence(run: PipelineRun) -> str:
-    """Why it did not end well, in the reader's language; what Spark says is said in English."""
+    """Return the reason a run failed, in the reader's language; Spark's own messages are in English."""
     return refusals.filled(run.why, run.why_values)
 
 
 def result_row(result: Result) -> dict[str, Any] | None:
-    """Its manifest; None before the first good run."""
+    """Return its manifest; None before the first good run."""
     made = result.manifest
     if made is None:
         return None

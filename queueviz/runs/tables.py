@@ -1,6 +1,6 @@
-"""What the last good run left, read with pyarrow: never more rows at a time than asked for.
+"""Tables of the last good result, read with pyarrow: never more rows at a time than requested.
 
-A new result may take the place of the one being read; then it is read again from the new one.
+A new result may replace the one being read; then the read is repeated from the new one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Result:
         return self._again(lambda dataset: list(dataset.schema.names), table, [])
 
     def batches(self, table: str, columns: Sequence[str], where: Any = None) -> list[pa.RecordBatch]:
-        """Every row that fits, column by column, for arithmetic; `where` is an expression of pyarrow."""
+        """Return all matching rows, column by column, for arithmetic; `where` is an expression of pyarrow."""
         return self._again(
             lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where, batch_size=BATCH_ROWS)),
             table,
@@ -56,7 +56,7 @@ class Result:
         )
 
     def rows(self, table: str, *, where: Any = None, most: int, after: int = 0) -> Rows:
-        """In the order they lie there, `after` so many."""
+        """Return rows in the order of the table, after skipping `after` of them."""
         return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows([], False))
 
     def first(self, table: str, order: Sequence[str], *, where: Any = None, most: int) -> Rows:
@@ -66,8 +66,8 @@ class Result:
     def _newest(self) -> Manifest | None:
         try:
             return manifest_of(self._out)
-        except CorruptRecord as why:
-            log.warning("%s", why)
+        except CorruptRecord as error:
+            log.warning("%s", error)
             return None
 
     def _again(self, read: Callable[[Any], T], name: str, nothing: T) -> T:
@@ -82,26 +82,29 @@ class Result:
                 path.stat()
                 files = sorted(str(file) for file in path.rglob("*.parquet"))  # beside them lies what Spark noted
                 return read(pyarrow.dataset.dataset(files, format="parquet")) if files else nothing
-            except (OSError, ValueError) as why:  # of pyarrow both
+            except (OSError, ValueError) as error:  # of pyarrow both
                 before, self.manifest = self.manifest, self._newest()
                 if not left or self.manifest == before:
-                    raise CorruptRecord(f"{path} cannot be read: {why}") from why
+                    raise CorruptRecord(f"{path} cannot be read: {error}") from error
         return nothing
 
 
 def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
         skipped = min(after, batch.num_rows)
         after -= skipped
-        found += batch.slice(skipped, most + 1 - len(found)).to_pylist()
-        if len(found) > most:
+        rows += batch.slice(skipped, most + 1 - len(rows)).to_pylist()
+        if len(rows) > most:
             break
-    return Rows(found[:most], len(found) > most)
+    return Rows(rows[:most], len(rows) > most)
 
 
 def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
-    """Where they end is found from the columns of the order alone; only rows up to there are read whole."""
+    """Return the first rows in this order.
+
+    Their end is found from the order's columns; only rows up to it are read whole.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import dataset as ds
@@ -123,19 +126,19 @@ def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
 
 
 def equals(**values: object) -> Any:
-    """The expression that each of these columns has that value; None stands for any."""
+    """Return the expression that each of these columns has its value; None matches any value."""
     from pyarrow import dataset
 
-    found = None
+    condition = None
     for name, value in values.items():
         if value is not None:
-            one = dataset.field(name) == value
-            found = one if found is None else found & one
-    return found
+            equal = dataset.field(name) == value
+            condition = equal if condition is None else condition & equal
+    return condition
 
 
 def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """For JSON: numbers that a browser would round are strings."""
+    """Yield rows for JSON: numbers that a browser would round are strings."""
     for row in rows:
         yield {
             name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value for name, value in row.items()

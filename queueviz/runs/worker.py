@@ -1,7 +1,7 @@
-"""The worker: takes runs in the order they were asked for, and has one warm Spark child carry them out.
+"""The worker: takes runs in the order of their requests, and has one warm Spark child carry them out.
 
-The child is started with the first run and let go when nothing was asked of it for a while.  Whatever ends a run also
-ends its row: no row says "at work" while no worker is.
+The child starts with the first run and is closed after a while without requests.  Any end of a run also ends its
+row: no row is "at work" while no worker is.
 """
 
 import logging
@@ -36,7 +36,7 @@ State = PipelineRun.State
 
 
 class Child(Protocol):
-    """What of `launch.Child` is needed."""
+    """The part of `launch.Child` that a worker needs."""
 
     @property
     def is_alive(self) -> bool: ...
@@ -57,7 +57,7 @@ class Said(NamedTuple):
 
 
 class Current:
-    """The run at work.  `outcome`: what its row is to say, until that is written."""
+    """The active run.  `outcome`: the values for its row, until they are written."""
 
     __slots__ = ("began_s", "cancelled_s", "is_heard", "order", "outcome", "pk", "values", "why")
 
@@ -91,14 +91,17 @@ class Worker:
         self._is_used = False  # the child has carried something out
 
     def begin(self) -> bool:
-        """False: another worker lives.  What one before left at work is over."""
+        """Take the heartbeat.
+
+        False: another worker lives.  Runs that an earlier worker left active are closed as failed.
+        """
         if not self.heartbeat.take():
             return False
         _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, sentences.WORKER_ENDED)
         return True
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Until `over`.  A database that does not answer for a moment is asked again."""
+        """Take turns until `over`.  A database that fails for a moment is asked again."""
         while not over():
             try:
                 close_old_connections()
@@ -109,7 +112,7 @@ class Worker:
         self.end()
 
     def turn(self, patience_s: float) -> None:
-        """Hear what the child says, for as long as that; then look at what people want, and at the time."""
+        """Take one turn: read the child's reports for `patience_s`, then check requests and time limits."""
         self.heartbeat.beat()
         if self._current is not None and self._current.outcome is not None:
             self._settle(self._current)
@@ -134,24 +137,24 @@ class Worker:
 
     def _hear(self, patience_s: float) -> None:
         try:
-            said = self._said.get(timeout=patience_s)
+            received = self._said.get(timeout=patience_s)
             while True:
-                self._note(said)
-                said = self._said.get_nowait()
+                self._note(received)
+                received = self._said.get_nowait()
         except Empty:
             pass
 
-    def _note(self, said: Said) -> None:
+    def _note(self, received: Said) -> None:
         current = self._current
-        if said.child is not self._child:
+        if received.child is not self._child:
             return  # the last words of one let go
-        if said.report is None:
+        if received.report is None:
             self._died()
-        elif current is None or said.report["run"] != current.order.run:
+        elif current is None or received.report["run"] != current.order.run:
             return
         else:
             current.is_heard = True
-            self._hear_of(current, said.report)
+            self._hear_of(current, received.report)
 
     def _hear_of(self, current: Current, report: dict[str, Any]) -> None:
         if report["state"] in ENDED:
@@ -183,8 +186,8 @@ class Worker:
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
             self._cancel(current, sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
 
-    def _cancel(self, current: Current, why: Any = "", /, **values: Any) -> None:
-        current.cancelled_s, current.why, current.values = self._now(), why, values
+    def _cancel(self, current: Current, reason: Any = "", /, **values: Any) -> None:
+        current.cancelled_s, current.why, current.values = self._now(), reason, values
         if self._child is not None:
             try:
                 self._child.cancel(current.order.run)
@@ -212,11 +215,11 @@ class Worker:
             return self._finish(State.FAILED, sentences.NO_SANDBOX)
         try:
             self._warm().order(order)
-        except SandboxError as why:
-            self._finish(State.FAILED, str(why))
-        except OSError as why:
+        except SandboxError as error:
+            self._finish(State.FAILED, str(error))
+        except OSError as error:
             self._let_go()
-            self._finish(State.FAILED, sentences.NOT_STARTED, why=why.strerror or str(why))
+            self._finish(State.FAILED, sentences.NOT_STARTED, why=error.strerror or str(error))
         return None
 
     def _warm(self) -> Child:
@@ -240,7 +243,7 @@ class Worker:
         self._said.put(Said(child, None))
 
     def _died(self) -> None:
-        """Ended by itself: its run fails, and the next one gets a new process."""
+        """Handle a child that ended by itself: a run not yet begun is queued again, any other is cancelled or fails."""
         child, current = self._child, self._current
         self._let_go()
         if current is None or child is None:
@@ -288,7 +291,7 @@ class Worker:
             self._settle(self._current)
 
     def _settle(self, current: Current) -> None:
-        """Write down what came of it.  Where the database does not answer now, the next turn does."""
+        """Write the outcome into the row.  If the database fails now, the next turn retries."""
         if not _close(_row(current), **current.outcome or {}) and not _exists(current):
             for made in (current.order.out, *current.order.sealed.values()):  # its sandbox was deleted while it ran
                 shutil.rmtree(made, ignore_errors=True)
@@ -296,7 +299,7 @@ class Worker:
         log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
 
     def _let_go(self, patience_s: float = 0.0) -> None:
-        """It closes its parts in its own time; no one waits for it."""
+        """Close the child in a thread, at most `patience_s` waited for."""
         child, self._child = self._child, None
         if child is not None:
             closing = threading.Thread(target=child.close)
@@ -310,7 +313,7 @@ def _row(current: Current) -> Any:
 
 
 def _exit_code(child: Child) -> int:
-    """Its last line may be here before its end is."""
+    """Return the exit code, after a short wait: the child's last line may arrive before its end."""
     ends_s = time.monotonic() + LOOK_EVERY_S
     while child.exit_code is None and time.monotonic() < ends_s:
         time.sleep(0.01)
@@ -323,12 +326,12 @@ def _exists(current: Current) -> bool:
 
 def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
     with override(None):
-        said = str(why)
-    return int(rows.update(state=state, ended_at=timezone.now(), why=said, why_values=values or {}, **more))
+        text = str(why)
+    return int(rows.update(state=state, ended_at=timezone.now(), why=text, why_values=values or {}, **more))
 
 
 def _true_to(current: Current) -> int | None:
-    """Of the manifest as it is now: the run may have found that nothing is new."""
+    """Return the last event of the current manifest: the run may have had nothing new to read."""
     try:
         manifest = manifest_of(Path(current.order.out))
     except SandboxError:

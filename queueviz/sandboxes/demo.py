@@ -48,7 +48,9 @@ def heal_later(action: Action) -> None:
 
 
 def _listener_of(actor: str) -> str:
-    """How the group of a member listens; of one that is in no group its action is refused anyway."""
+    """Return the listener of a member's group; a member without a group gets `concurrent`, and its action is refused
+    anyway.
+    """
     groups = engine.answer(engine.port().snapshot(DEMO_SLUG))["groups"]
     listeners = (group["listener"] for group in groups for member in group["members"] if member["actor"] == actor)
     return next(listeners, None) or "concurrent"

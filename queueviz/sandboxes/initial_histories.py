@@ -21,7 +21,7 @@ AGAIN_S = 600.0  # after one that failed, or left it to another process
 
 
 class Making(Play):
-    """Of one template and preset."""
+    """The making of the history of one template and preset."""
 
     def __init__(self, template: str, preset: str) -> None:
         order = {
@@ -35,7 +35,7 @@ class Making(Play):
 
     @property
     def may_be_followed(self) -> bool:
-        """By another one: what it made is gone, or it made nothing a while ago."""
+        """Return whether another one may begin: the result of this one is gone, or it failed some time ago."""
         return self.is_over and (bool(self.result) or time.monotonic() - self._wished_s > AGAIN_S)
 
 

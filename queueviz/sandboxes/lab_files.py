@@ -7,7 +7,10 @@ from sandbox.labs.saved import saved_run
 
 
 def text_of(slug: str, at: int) -> str:
-    """Of what was done up to event `at`.  Raises ActionRefused: 404, 409 and 422 as a recipe, 422 as `saved_run`."""
+    """Return the lab file of the run up to event `at`.
+
+    Raises ActionRefused: 404, 409 and 422 as a recipe, 422 as `saved_run`.
+    """
     order = engine.answer(engine.port().recipe(slug, at))
     built = template_of(order.template).setup
     return lab_program(saved_run(order, name=slug, template=bare(order.template), built=built))

@@ -81,10 +81,9 @@ def create_granted(
     *,
     changes: dict[str, object] | None = None,
 ) -> Sandbox:
-    """A new sandbox of a course that no one owns: `grants` say who may what.
+    """Create a sandbox of a course, without an owner: `grants` are its rights.  Raises as `create`.
 
-    Raises as `create`; counted are those that the course started, not those that the visitor has.
-    """
+    It counts as one of the course's creations, not of the visitor's."""
 
     def give() -> None:
         Grant.objects.bulk_create(grants(sandbox))
@@ -102,10 +101,9 @@ def create_granted(
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
-    """A new sandbox of the visitor's, made of the parent's run, and as private; its making has begun.
+    """Begin to make a sandbox of the visitor's from the parent's run, as private as the parent.
 
-    Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`.
-    """
+    Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`."""
     name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
     sandbox = Sandbox(
         name=name,
@@ -154,12 +152,12 @@ def _make(
     counted: creation_limits.Counted,
     demand: Callable[[], None] = lambda: None,
 ) -> Sandbox:
-    """`demand` raises where there is no room; `give` says who may what, once the row is there."""
+    """Make a sandbox.  `demand` raises if there is no room; `give` adds the grants, once the row exists."""
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
         creation_limits.demand(counted)
-        place = record(
+        row = record(
             visitor,
             creation_limits.CREATE,
             slug,
@@ -176,7 +174,7 @@ def _make(
         _sweep()
         _open(slug, begin)
     except BaseException:
-        place.delete()
+        row.delete()
         sandbox.delete()
         raise
     return sandbox
@@ -192,7 +190,7 @@ def new_token(sandbox: Sandbox, *, label: str = "") -> str:
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
-    """End every API token and every claim link of the sandbox; who took a link before is an owner and stays one."""
+    """End every API token and every claim link of the sandbox; visitors who claimed it before stay owners."""
     given_out = sandbox.grants.filter(policy.live_grants(timezone.now()), kind__in=GIVEN_OUT)
     ended = given_out.update(revoked_at=timezone.now())
     record(visitor, "revoke", sandbox.slug, ended=ended)
@@ -201,7 +199,7 @@ def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
 
 
 def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
-    """A one-time token: who takes it is an owner, too.  Raises `ActionRefused`: 429 it has enough of them."""
+    """Return a one-time token that makes its user an owner, too.  Raises `ActionRefused`: 429 it has enough of them."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with one_at_a_time(f"grants of {sandbox.slug}"):
         _demand_few(sandbox, Grant.Kind.CLAIM)
@@ -222,10 +220,9 @@ def claimable(token: str) -> Sandbox:
 
 
 def claim(visitor: Visitor, token: str) -> Sandbox:
-    """Use up the link: the visitor is an owner, too.  An owner who opens it does not use it up.
+    """Use up the link and make the visitor an owner, too.  An owner who opens it does not use it up.
 
-    Raises `NotFound`, or `ActionRefused` (409) where no one would own anything: the link stays good.
-    """
+    Raises `NotFound`, or `ActionRefused` (409) for a visitor that cannot be an owner: the link stays good."""
     with transaction.atomic():
         grant = _claim(token)
         if policy.owns(visitor, grant.sandbox):
@@ -243,7 +240,7 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
 
 
 def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visibility: str | None = None) -> None:
-    """Rename it, or change who may watch.  Made private, its live and fork links end for good."""
+    """Rename it, or change its visibility.  If it is made private, its live and fork links end for good."""
     if name:
         sandbox.name = name[:80]
     if visibility in Sandbox.Visibility.values:
@@ -272,14 +269,14 @@ def open_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
 
 
 def close_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
-    """Close the ports, and cut who is connected."""
+    """Close the ports, and disconnect the clients."""
     listener = engine.answer(engine.port().close_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
     record(visitor, "unlisten", sandbox.slug)
     return listener
 
 
 def make_keys(visitor: Visitor, sandbox: Sandbox) -> Keys:
-    """Real clients sign with these from now on, and with no others.  Raises `ActionRefused`: 503 it sleeps."""
+    """Make the only keys real clients sign with from now on.  Raises `ActionRefused`: 503 it sleeps."""
     keys = Keys(KEY_PREFIX + secrets.token_hex(ACCESS_KEY_BYTES), secrets.token_urlsafe(TOKEN_BYTES))
     engine.answer(engine.port().set_keys(sandbox.slug, keys))
     record(visitor, "keys", sandbox.slug, access_key=keys.access_key)
@@ -287,7 +284,8 @@ def make_keys(visitor: Visitor, sandbox: Sandbox) -> Keys:
 
 
 def drop_keys(visitor: Visitor, sandbox: Sandbox) -> None:
-    """Clients sign no more.  Raises `ActionRefused`: 409 other machines reach its ports, 503 it sleeps."""
+    """Drop the keys: clients sign no more.  Raises `ActionRefused`: 409 other machines reach its ports, 503 it
+    sleeps."""
     engine.answer(engine.port().set_keys(sandbox.slug, None))
     record(visitor, "no-keys", sandbox.slug)
 
@@ -325,7 +323,7 @@ def demo_slug() -> str | None:
 def record(
     visitor: Visitor, what: str, slug: str, *, counted: creation_limits.Counted | None = None, **details: object
 ) -> AuditRecord:
-    """One line in the audit, without a person's address.  `counted`: by what, where that is not the address alone."""
+    """Write one line of the audit, without a person's address.  `counted`: its keys, if not the address alone."""
     by = counted or creation_limits.Counted("", visitor.origin, None)
     return AuditRecord.objects.create(
         slug=slug, what=what, who=called(visitor), origin=by.origin, visitor=by.visitor, details=details
@@ -333,7 +331,7 @@ def record(
 
 
 def called(visitor: Visitor) -> str:
-    """What is written down of a person: the name of an account, or how it came in."""
+    """Return the name for records: that of the account, or the kind of access."""
     return str(visitor.user)[:80] if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
 
 
@@ -356,7 +354,7 @@ def _demand_room(visitor: Visitor) -> None:
 
 
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
-    """Of what is given out, and still good."""
+    """Refuse another grant of this kind if the sandbox has too many live ones."""
     if sandbox.grants.filter(policy.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
         raise ActionRefused(
             429,
@@ -368,7 +366,7 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
 
 
 def _open(slug: str, begin: Callable[[str], Future[dict[str, Any]]]) -> None:
-    """Its directory and its actors; nothing stays behind where that fails."""
+    """Make its directory and its actors; both are removed if that fails."""
     try:
         engine.answer(begin(slug), engine.OPENING_PATIENCE_S)
     except SandboxError:
@@ -377,7 +375,7 @@ def _open(slug: str, begin: Callable[[str], Future[dict[str, Any]]]) -> None:
 
 
 def _remove_directory(slug: str) -> None:
-    """As far as there is one: it may have been removed by hand."""
+    """Delete the sandbox's directory, if it exists: it may have been removed by hand."""
     try:
         engine.answer(engine.port().delete(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:
@@ -394,7 +392,7 @@ def _claim(token: str) -> Grant:
 
 
 def _sweep() -> None:
-    """Delete what expired a week ago, and courses that are over; called when room is asked for: no timer is needed."""
+    """Delete sandboxes that expired a week ago, and ended courses.  It runs when room is needed: no timer."""
     from queueviz.courses import retention  # it ends sandboxes by this module
 
     retention.sweep()

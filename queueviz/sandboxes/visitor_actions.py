@@ -25,15 +25,15 @@ ACTIONS = Rate(LIMITS.actions_per_s, LIMITS.actions_per_s, what="actions")
 QUESTIONS = Rate(LIMITS.questions_per_s, LIMITS.questions_per_s, what="questions")
 
 
-def act(visitor: Visitor, slug: str, given: Mapping[str, Any], *, counted: bool = True) -> int:
-    """Carry out `given` and return the `seq` of its `ActionTaken`.  `counted`: by the rate of the visitor's actions.
+def act(visitor: Visitor, slug: str, fields: Mapping[str, Any], *, counted: bool = True) -> int:
+    """Carry out `fields` and return the `seq` of its `ActionTaken`.  `counted`: by the rate of the visitor's actions.
 
     Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
     """
     visit = policy.visit_at(visitor, slug, "see")
     if counted:
         ACTIONS.demand(policy.counted_as(visitor))
-    action = parse_action(given)
+    action = parse_action(fields)
     if visit.sandbox.of_host:
         action = demo.admit(visitor, action)
     elif not visit.may_carry_out(action):
@@ -51,11 +51,11 @@ def act(visitor: Visitor, slug: str, given: Mapping[str, Any], *, counted: bool 
     return seq
 
 
-def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a question; the sandbox is not changed."""
     visit = policy.visit_at(visitor, slug, "see")
     QUESTIONS.demand(policy.counted_as(visitor))
-    question = parse_question(name, given)
+    question = parse_question(name, fields)
     if visit.is_attached:
         return cluster_resets.ask(visit, question)
     answer = engine.answer(engine.port().ask(slug, question))
@@ -66,7 +66,7 @@ def ask(visitor: Visitor, slug: str, name: str, given: Mapping[str, Any]) -> dic
 
 
 def _pseudonym(visitor: Visitor, visit: policy.Visit) -> str:
-    """What the journal calls the visitor: an account's name, never an address."""
+    """Return the visitor's name in the journal: an account's name, never an address."""
     if visitor.is_signed_in:
         return str(visitor.user.get_username())
     return "token" if visitor.token else visit.role

@@ -1,4 +1,4 @@
-"""`{% cluster_state snapshot as cluster %}`: what the pages of an attached cluster say of it."""
+"""`{% cluster_state snapshot as cluster %}`: the state of an attached cluster for its pages."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def cluster_state(snapshot: Snapshot) -> dict[str, Any]:
 
 @register.filter
 def poll_age(cluster: Mapping[str, Any]) -> str:
-    """How long ago it last answered."""
+    """Return the time since the last response."""
     return ago(int(cluster["at_ms"]) - int(cluster["seen_ms"]))

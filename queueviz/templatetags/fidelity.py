@@ -19,9 +19,9 @@ register = template.Library()
 
 @register.inclusion_tag("queueviz/partials/differs.html", takes_context=True)
 def differs(context: Context, *differences: str) -> dict[str, Any]:
-    """A small sign that opens: one sentence for each difference, and its row.  An unknown one is our mistake.
+    """Show a small sign with one sentence and row for each difference.  An unknown difference is a template error.
 
-    Nothing on the pages of a real cluster: who operates one has not come for the articles.
+    It shows nothing on the pages of a real cluster: its operators do not come for the articles.
     """
     if not differences or not all(name.startswith("D") and name in ledger() for name in differences):
         raise template.TemplateSyntaxError(f"there is no difference {' '.join(differences) or 'without a name'}")
@@ -29,9 +29,9 @@ def differs(context: Context, *differences: str) -> dict[str, Any]:
 
 
 @register.inclusion_tag("queueviz/partials/otherwise.html")
-def otherwise(place: str) -> dict[str, Any]:
+def otherwise(board: str) -> dict[str, Any]:
     """A table of every difference seen at this page, article and code side by side."""
-    return {"values": values_of(ledger(), seen_at(ledger(), place), get_language() or "en")}
+    return {"values": values_of(ledger(), seen_at(ledger(), board), get_language() or "en")}
 
 
 @register.simple_tag

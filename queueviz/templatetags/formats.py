@@ -1,4 +1,4 @@
-"""Numbers as the house writes them: thin spaces from four digits, true minus, an en dash for unknown.
+"""Formats of numbers: thin spaces from four digits, true minus, an en dash for unknown.
 
 The browser writes the same (static/queueviz/js/format.js); tests/drawings/formats.json compares the two.
 """
@@ -21,7 +21,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 @register.filter
 def number(value: object) -> str:
-    """15 291; offsets are never abbreviated."""
+    """Return a number as 15 291; offsets are never abbreviated."""
     if value is None or value == "":
         return UNKNOWN
     text = str(value)
@@ -53,7 +53,7 @@ def brief(value: float | str | None) -> str:
 
 @register.filter
 def rate(value: float | str | None) -> str:
-    """Three significant digits, without a unit."""
+    """Return three significant digits, without a unit."""
     if value is None or value == "":
         return UNKNOWN
     value = float(value)
@@ -64,7 +64,7 @@ def rate(value: float | str | None) -> str:
 
 @register.filter
 def duration(ms: float | str | None) -> str:
-    """990 ms, 1.3 s, 96 s, 5 m 32 s, 2 h 04 m."""
+    """Return a duration as 990 ms, 1.3 s, 96 s, 5 m 32 s or 2 h 04 m."""
     if ms is None or ms == "":
         return UNKNOWN
     ms = float(ms)
@@ -84,7 +84,7 @@ def duration(ms: float | str | None) -> str:
 
 @register.filter("bytes")
 def byte_count(value: float | str | None) -> str:
-    """1.4 MiB, binary."""
+    """Return a size as 1.4 MiB, binary."""
     if value is None or value == "":
         return UNKNOWN
     n, unit = float(value), 0
@@ -97,7 +97,7 @@ def byte_count(value: float | str | None) -> str:
 
 @register.filter
 def clock(ms: int | str | None, zone_min: int = 0) -> str:
-    """10:42:17.350, in a zone given in minutes east of UTC."""
+    """Return a time as 10:42:17.350, in a zone given in minutes east of UTC."""
     if ms is None or ms == "":
         return UNKNOWN
     at = _at(ms, zone_min)
@@ -106,14 +106,14 @@ def clock(ms: int | str | None, zone_min: int = 0) -> str:
 
 @register.filter
 def second(ms: int | str | None) -> str:
-    """10:42:17, where milliseconds would be noise."""
+    """Return a time as 10:42:17, without milliseconds."""
     shown = clock(ms)
     return shown[:8] if ":" in shown else shown
 
 
 @register.filter
 def moment(ms: int | str | None) -> str:
-    """2026-11-20 10:42:17.350, for fields and copies; UTC."""
+    """Return a time as 2026-11-20 10:42:17.350, for fields and copies; UTC."""
     if ms is None or ms == "":
         return UNKNOWN
     at = _at(ms)
@@ -121,7 +121,7 @@ def moment(ms: int | str | None) -> str:
 
 
 def _at(ms: int | str, zone_min: int = 0) -> datetime | None:
-    """None: no calendar has it, such as the time of birth that a client made up for its message."""
+    """Return the local time.  None: outside the calendar, such as a born time that a client made up for its message."""
     local_ms = int(ms) + zone_min * 60_000
     if not FIRST_MS <= local_ms <= LAST_MS:
         return None

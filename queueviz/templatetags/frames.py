@@ -19,5 +19,5 @@ def hex_lines(frame: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @register.simple_tag
 def bytes_not_drawn(frame: Mapping[str, Any]) -> int:
-    """How many bytes of the frame the dump leaves out."""
+    """Return how many bytes of the frame the dump leaves out."""
     return int(frame["bytes"]) - min(HEX_BYTES, int(frame["kept"]))

@@ -17,7 +17,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def field(context: Mapping[str, Any], row: Mapping[str, Any] | None, name: str, kind: str = "text") -> SafeString:
-    """In a row that stands for a template the value is unknown and an en dash."""
+    """Return a value of a row as a span; in a template row without data it is unknown, an en dash."""
     row = row if isinstance(row, Mapping) else None
     names = (context.get("live") or {}).get("names") or {}
     began_ms = (context.get("client") or {}).get("began_ms") or 0
@@ -27,7 +27,7 @@ def field(context: Mapping[str, Any], row: Mapping[str, Any] | None, name: str, 
 
 @register.simple_tag
 def key_word(family: str, key: str) -> str:
-    """What the key of a row is called."""
+    """Return the word for the key of a row."""
     return word(family + key) if key else UNKNOWN
 
 
@@ -37,5 +37,5 @@ def step_ms_filter(ms: int) -> str:
 
 
 @register.filter
-def offset_runs(found: list[list[str]]) -> str:
-    return runs(found, 0)
+def offset_runs(offsets: list[list[str]]) -> str:
+    return runs(offsets, 0)

@@ -20,5 +20,5 @@ def going_on(asked: Mapping[str, Any], cursor: str) -> str:
 
 @register.filter
 def beyond_drawn(size: int) -> int:
-    """How many bytes of a record the dump leaves out."""
+    """Return how many bytes of a record the dump leaves out."""
     return max(0, size - HEX_BYTES)

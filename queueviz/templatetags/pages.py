@@ -42,13 +42,13 @@ def tabs(attached: object = False) -> tuple[Any, ...]:
 
 @register.simple_tag
 def speeds() -> tuple[tuple[float, str], ...]:
-    """Rates of the sandbox clock on the transport bar."""
+    """Return the rates of the sandbox clock on the transport bar."""
     return ((0.25, "¼×"), (1, "1×"), (4, "4×"), (20, "20×"))
 
 
 @register.simple_tag
 def other_action(name: str) -> str:
-    """What is done in the place of another action."""
+    """Return the words for an action done in the place of another one."""
     return str(OTHER_ACTIONS[name])
 
 
@@ -90,13 +90,13 @@ def _vendored() -> dict[tuple[str, str], dict[str, str]]:
 
 @register.filter
 def word(value: object) -> object:
-    """What a state or reason is called; a name stays what it is."""
+    """Return the word for a state or reason; a name stays as it is."""
     return VALUES.get(str(value), value)
 
 
 @register.filter
 def to_json(value: object) -> str:
-    """For a data attribute: the template escapes the quotes."""
+    """Return JSON for a data attribute: the template escapes the quotes."""
     return json.dumps(value, default=str)
 
 
@@ -107,7 +107,7 @@ def reset_plan(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag
 def walk(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The stations of an index walk, with what the drawing needs beside the answer."""
+    """Return the stations of an index walk, with the values the drawing needs beside the answer."""
     files = []
     for file in answer.get("files", ()):
         chain = list(file.get("chain") or ())
@@ -165,10 +165,10 @@ def verdict(code: str) -> object:
 
 @register.simple_tag
 def walk_end(ended: Mapping[str, Any] | None) -> str:
-    """Which station the walk ended at, and why."""
+    """Return the last station of the walk, and the reason it ended there."""
     code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
-    said = ENDS.get(code, _("Nothing found"))
-    text = said.form(int(values[said.by])) if isinstance(said, Counted) else str(said)
+    sentence = ENDS.get(code, _("Nothing found"))
+    text = sentence.form(int(values[sentence.by])) if isinstance(sentence, Counted) else str(sentence)
     return text.format_map({name: number(value) for name, value in values.items()} | _Missing())
 
 

@@ -1,4 +1,4 @@
-"""`{% plan_picture answer as p %}`: who would get what, drawn."""
+"""`{% plan_picture answer as p %}`: the drawing of a plan's assignment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plan_picture(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.filter
 def strategy_word(name: str | None) -> str:
-    """Its usual name; a user's own strategy keeps its class name."""
+    """Return its usual name; a user's own strategy keeps its class name."""
     return word(f"strategy.{'MACHINE_ROOM_NEARBY' if name == NEARBY else name}") if name else UNKNOWN
 
 
@@ -35,5 +35,7 @@ def trigger_word(trigger: str | None) -> str:
 
 @register.simple_tag
 def letters(names: Names, client_ids: list[str]) -> list[dict[str, str]]:
-    """Badges of members."""
-    return [{"id": who, "letter": names.who(who), "me": names.colour(who)} for who in client_ids]
+    """Return the badges of members."""
+    return [
+        {"id": client_id, "letter": names.who(client_id), "me": names.colour(client_id)} for client_id in client_ids
+    ]

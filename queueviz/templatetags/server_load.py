@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag
 def server_load() -> Load | None:
-    """None: the engine does not answer."""
+    """Return the load.  None: the engine does not answer."""
     try:
         return load()
     except SandboxError:

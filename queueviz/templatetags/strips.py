@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.filter
 def down_words(row: MasterState | None) -> str:
-    """`{{ q.row|down_words }}`: who reads a queue whose master is down, and of when its lag is."""
+    """`{{ q.row|down_words }}`: the reader of a queue whose master is down, and the time of its lag."""
     return down_text(row) if row else ""
 
 
@@ -36,13 +36,13 @@ def risk_words(header: BoardHeader | None) -> str:
 
 @register.filter
 def differ_words(header: BoardHeader | None) -> str:
-    """`{{ header|differ_words }}`: on what members of the group do not agree, and whose client id is not its own."""
+    """`{{ header|differ_words }}`: the points on which members differ, and members with the client id of another."""
     return differ_text(header) if header else ""
 
 
 @register.filter
 def asked_words(member: MemberRow, differ: list[str] | None) -> str:
-    """`{{ m.member|asked_words:header.members_differ }}`: what a member asks for."""
+    """`{{ m.member|asked_words:header.members_differ }}`: a member's subscriptions."""
     return words_text(member, differ or ())
 
 

@@ -1,4 +1,4 @@
-"""`{% route_tables answer as tables %}`: what name servers say of a topic, side by side."""
+"""`{% route_tables answer as tables %}`: a topic's route by name server, side by side."""
 
 from __future__ import annotations
 

@@ -34,23 +34,23 @@ class Command(BaseCommand):
         add("--key", type=Path, metavar="FILE", help="its key, when it is not in the same file")
         add("--public", action="store_true", help="let --listen be an address that others reach")
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **arguments: Any) -> None:
         try:
             options = Options(
-                store=given["store"],
-                listen=given["listen"],
-                properties=properties(given["properties"]),
-                brokers=given["brokers"],
-                slave_of=given["slave_of"],
-                name_servers=given["name_server"],
-                public=given["public"],
-                accounts=read_accounts(given["acl"]) if given["acl"] else None,
-                accounts_file=given["acl"],
+                store=arguments["store"],
+                listen=arguments["listen"],
+                properties=properties(arguments["properties"]),
+                brokers=arguments["brokers"],
+                slave_of=arguments["slave_of"],
+                name_servers=arguments["name_server"],
+                public=arguments["public"],
+                accounts=read_accounts(arguments["acl"]) if arguments["acl"] else None,
+                accounts_file=arguments["acl"],
             )
-            tls = server_tls(given["certificate"], given["key"]) if given["certificate"] else None
+            tls = server_tls(arguments["certificate"], arguments["key"]) if arguments["certificate"] else None
             clean = asyncio.run(serve(options, self._say, tls=tls))
-        except CannotStart as why:
-            raise CommandError(str(why), returncode=1) from why
+        except CannotStart as error:
+            raise CommandError(str(error), returncode=1) from error
         if not clean:
             sys.exit(1)
 
@@ -64,7 +64,7 @@ def properties(path: Path | None) -> dict[str, str]:
         return {}
     try:
         return read_properties(path.read_text("iso-8859-1"))  # Java's for .properties
-    except OSError as why:
-        raise CannotStart(f"The properties {path} cannot be read: {why.strerror}.") from why
-    except BadProperties as why:
-        raise CannotStart(str(why)) from why
+    except OSError as error:
+        raise CannotStart(f"The properties {path} cannot be read: {error.strerror}.") from error
+    except BadProperties as error:
+        raise CannotStart(str(error)) from error

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         add("--seed", default="0", metavar="S", help="another seed is another class (default 0)")
         add("--minutes", type=float, default=None, metavar="M", help="end by itself (default: with Ctrl+C)")
 
-    def handle(self, *args: Any, students: int, url: str, seed: str, minutes: float | None, **given: Any) -> None:
+    def handle(self, *args: Any, students: int, url: str, seed: str, minutes: float | None, **options: Any) -> None:
         if not 1 <= students <= MOST_STUDENTS:
             raise CommandError(f"--students is 1 to {MOST_STUDENTS}.")
         if minutes is not None and minutes <= 0:
@@ -47,8 +47,8 @@ class Command(BaseCommand):
             course, password = self._course(url)
         except RemoteRefused as refused:
             raise CommandError(f"{refused} Start script/server first, or say --url.") from refused
-        except DatabaseError as why:
-            raise CommandError(f"The database cannot be used ({why}). Start the server once.") from why
+        except DatabaseError as error:
+            raise CommandError(f"The database cannot be used ({error}). Start the server once.") from error
         live = reverse("course-live", args=[course.slug])
         self.stdout.write(
             f"Live page   {url.rstrip('/')}{reverse('login')}?next={live}\n"
@@ -61,8 +61,8 @@ class Command(BaseCommand):
 
     def _course(self, url: str) -> tuple[Course, str]:
         """A new one in place of that of an earlier run; and the password, or where it comes from."""
-        given = environment.text("QUEUEVIZ_DEMO_PASSWORD")
-        password = given or secrets.token_urlsafe(PASSWORD_BYTES)
+        from_environment = environment.text("QUEUEVIZ_DEMO_PASSWORD")
+        password = from_environment or secrets.token_urlsafe(PASSWORD_BYTES)
         teacher, _ = User.objects.get_or_create(username=ACCOUNT)
         if teacher.is_staff or teacher.is_superuser:
             raise CommandError(f"The account {ACCOUNT} administers this server: give it another name first.")
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         course = Course.objects.filter(slug=made.headers.get("Location", "").rstrip("/").rpartition("/")[2]).first()
         if course is None:
             raise CommandError(elsewhere)
-        return course, "(of QUEUEVIZ_DEMO_PASSWORD)" if given else password
+        return course, "(of QUEUEVIZ_DEMO_PASSWORD)" if from_environment else password
 
     def _play(self, url: str, code: str, students: int, seed: str, minutes: float | None) -> None:
         from queueviz.demo_class.parts import COMES_EVERY_S, PlayedStudent, cast
@@ -87,11 +87,11 @@ class Command(BaseCommand):
         over, threads = threading.Event(), []
         labs = [LABS[slug] for slug in LAB_SLUGS]
         try:
-            for place in cast(list(PSEUDONYMS[:students]), seed):
-                student = PlayedStudent(url, code, labs, place, over, self._say)
-                threads.append(threading.Thread(target=student.run, name=place.name, daemon=True))
+            for seat in cast(list(PSEUDONYMS[:students]), seed):
+                student = PlayedStudent(url, code, labs, seat, over, self._say)
+                threads.append(threading.Thread(target=student.run, name=seat.name, daemon=True))
                 threads[-1].start()
-                self.stdout.write(f"{place.name:12} {place.part}")
+                self.stdout.write(f"{seat.name:12} {seat.part}")
                 over.wait(COMES_EVERY_S)
             self.stdout.write("The class goes on until Ctrl+C.")
             over.wait(None if minutes is None else minutes * 60)
@@ -103,7 +103,7 @@ class Command(BaseCommand):
         self.stdout.write("The class is over. Its course stays, until the next demo_course.")
 
     def _say(self, text: str) -> None:
-        """From the students' threads."""
+        """Write a line, from the students' threads."""
         self.stderr.write(text)
 
 

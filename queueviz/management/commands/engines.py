@@ -1,4 +1,4 @@
-"""`manage.py engines`: which engines a Ray cluster has, what each has, and moving what one has to the others."""
+"""`manage.py engines`: the engines of a Ray cluster, the sandboxes of each, and moving them to the others."""
 
 import json
 import time
@@ -23,26 +23,26 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", metavar="VERB")
         shown = verbs.add_parser("list", help="engines, leases, sandboxes, frame age (also without a verb)")
-        for one in (parser, shown):
-            one.add_argument("--json", action="store_true", help="one JSON object")
+        for verb_parser in (parser, shown):
+            verb_parser.add_argument("--json", action="store_true", help="one JSON object")
         start = verbs.add_parser("start", help="see that there are so many")
         start.add_argument("number", type=engines_number, help="how many at least; 0: as many as the cluster has cores")
         for verb, does in (
             ("drain", "move all its sandboxes to the others, asleep, and wait until that is done"),
             ("stop", "end it for good; what it has is opened by the others"),
         ):
-            one = verbs.add_parser(verb, help=does)
-            one.add_argument("name", help="as `manage.py engines` lists it, such as engine-2")
+            verb_parser = verbs.add_parser(verb, help=does)
+            verb_parser.add_argument("name", help="as `manage.py engines` lists it, such as engine-2")
 
     def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
         try:
             if verb in (None, "list"):
                 return self.show(as_json=options["json"])
             getattr(self, verb or "")(options)
-        except LeaseUnreachable as why:
-            raise CommandError(f"The database is not reached: {why}") from why
-        except EngineBusy as why:
-            raise CommandError(str(why)) from why
+        except LeaseUnreachable as error:
+            raise CommandError(f"The database is not reached: {error}") from error
+        except EngineBusy as error:
+            raise CommandError(str(error)) from error
 
     def show(self, *, as_json: bool) -> None:
         rows = lease_table().engines()
@@ -116,9 +116,9 @@ def cells(row: Listed) -> tuple[str, ...]:
     over = row.expires_in_s <= 0
     lease = f"ran out {-row.expires_in_s:.0f} s ago" if over else f"{row.expires_in_s:.0f} s"
     figures = row.figures
-    said = (
+    columns = (
         ("-", "-", "-")
         if over or figures.cap is None
         else (str(figures.awake), str(figures.cap), f"{figures.frame_age_ms} ms")
     )
-    return (row.name, row.host, lease, str(row.sandboxes), *said, "draining" if row.is_draining else "")
+    return (row.name, row.host, lease, str(row.sandboxes), *columns, "draining" if row.is_draining else "")

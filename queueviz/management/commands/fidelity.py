@@ -43,10 +43,10 @@ class Command(BaseCommand):
             raise CommandError(str(broken)) from None
         listed = runner.by_row(asked, ended.outcomes)
         self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) if options["json"] else _lines(listed))
-        found = runner.faults(listed, rows, ended)
-        for fault in found:
+        faults = runner.faults(listed, rows, ended)
+        for fault in faults:
             self.stderr.write(fault)
-        if found:
+        if faults:
             sys.exit(1)
         return None
 
@@ -64,12 +64,12 @@ class Command(BaseCommand):
 
 
 def _working_directory(tests: Path, root: Path) -> Path:
-    """The tree's own tests run with its settings; others stand alone."""
+    """Return the working directory: the tree's own tests run with its settings, others without."""
     return root if tests.resolve().is_relative_to(root) else tests
 
 
 def _lines(listed: Iterable[Mapping[str, Any]]) -> str:
-    """Row and claim, then each test once with how often it ended how."""
+    """Return row and claim, then each test once with the counts of its outcomes."""
     lines = []
     for entry in listed:
         lines.append(f"{entry['row']:<5} {entry['claim']}")

@@ -81,12 +81,12 @@ class Command(BaseCommand):
             raise CommandError("Name a lab, or give --all; --seeds and --workers are above 0.")
         seeds = range(1, options["seeds"] + 1)
         rows = []
-        found = (
+        checked = (
             (check_lab(lab, seeds) for lab in labs)
             if options["workers"] == 1
             else (check_labs(names, seeds, options["workers"]))
         )
-        for row in found:
+        for row in checked:
             rows.append(row)
             if not options["json"]:
                 self._report(row)
@@ -104,8 +104,8 @@ class Command(BaseCommand):
         for wrong in row["wrong"]:
             mark = "  " if wrong["fails"] else "NO"
             self.stdout.write(f"  {mark} {wrong['misconception']}: {wrong['sentence']}")
-        for script, why in row["stopped"].items():
-            self.stdout.write(f"  NO script {script} stopped: {why}")
+        for script, reason in row["stopped"].items():
+            self.stdout.write(f"  NO script {script} stopped: {reason}")
         for sentence in row["to_fill_in"]:
             self.stdout.write(f"  .. {sentence}")
 
@@ -113,9 +113,9 @@ class Command(BaseCommand):
         directory = Path(options["lab"])
         if directory.is_dir():
             try:
-                attempts = [one.attempt for one in grade(map(from_row, rows_since(directory / "journal", 0)))]
-            except (SandboxError, OSError) as why:
-                raise CommandError(f"Its journal cannot be read: {why}") from why
+                attempts = [graded.attempt for graded in grade(map(from_row, rows_since(directory / "journal", 0)))]
+            except (SandboxError, OSError) as error:
+                raise CommandError(f"Its journal cannot be read: {error}") from error
         else:
             lab = _lab(options["lab"])
             script = scripts_of(lab).get(options["script"])
@@ -133,9 +133,9 @@ class Command(BaseCommand):
         which = "exam" if attempt.exam else f"attempt {attempt.attempt}"
         self.stdout.write(f"Lab {attempt.lab.number}, {which}: {attempt.score} of 100")
         for met in attempt.met:
-            said = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
+            prediction = "" if met.given is None else f" predicted {met.given}, was {met.truth};"
             events = ", ".join(map(str, met.rests_on))
-            self.stdout.write(f"  {met.step}.{said} {filled(met.text, met.values)} (events {events})")
+            self.stdout.write(f"  {met.step}.{prediction} {filled(met.text, met.values)} (events {events})")
         verdict = attempt.verdict
         self.stdout.write(f"  {filled(verdict.text, verdict.values)}")
 
@@ -159,12 +159,12 @@ def _row(attempt: Attempt) -> dict[str, Any]:
 
 def _lab(name: str) -> Lab:
     try:
-        found = lab_of(name)
-    except LabFileError as why:
-        raise CommandError(str(why)) from why
-    if found is None:
+        lab = lab_of(name)
+    except LabFileError as error:
+        raise CommandError(str(error)) from error
+    if lab is None:
         raise CommandError(f"There is no lab {name}. Labs are: {', '.join(LABS)}.")
-    return found
+    return lab
 
 
 def _asked(question: Question, numbers: Any) -> str:

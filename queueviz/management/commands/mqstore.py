@@ -22,8 +22,8 @@ class Command(BaseCommand):
         try:
             code = mqstore.run(mqstore.options_of(options), self.stdout.write)
             self.stdout.flush()
-        except StoreError as why:
-            raise CommandError(str(why), returncode=1) from why
+        except StoreError as error:
+            raise CommandError(str(error), returncode=1) from error
         except BrokenPipeError:  # the reader has seen enough (`| head`)
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return

@@ -83,86 +83,90 @@ class Command(BaseCommand):
         add("--table", metavar="T", help="of show: only this table")
         add("--json", action="store_true", help="print the outcome as JSON, and no rows")
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def handle(self, *args: Any, **arguments: Any) -> None:
         home = Path(settings.QUEUEVIZ_HOME)
         began_at = timezone.now()
-        course = course_of(given)
+        course = course_of(arguments)
         try:
-            check_words(given["job"], given["about"])
-            if given["job"] == SHOW:
-                self._show(given, home, course)
+            check_words(arguments["job"], arguments["about"])
+            if arguments["job"] == SHOW:
+                self._show(arguments, home, course)
                 return
-        except (SandboxError, WrongOption) as why:
-            raise CommandError(str(why), returncode=1) from None
-        stores, journals, name = source_of(given, home) if course is None else (*sources_of_course(course), course.slug)
-        out = given["out"] or home / "pipeline" / given["job"] / name
+        except (SandboxError, WrongOption) as error:
+            raise CommandError(str(error), returncode=1) from None
+        stores, journals, name = (
+            source_of(arguments, home) if course is None else (*sources_of_course(course), course.slug)
+        )
+        out = arguments["out"] or home / "pipeline" / arguments["job"] / name
         order = Order(
             secrets.token_hex(4),
-            given["job"],
+            arguments["job"],
             stores,
             journals,
             str(out.resolve()),
-            options_of(given) | query_of(given, name),
-            sealed_by(given, stores),
+            options_of(arguments) | query_of(arguments, name),
+            sealed_by(arguments, stores),
         )
-        ended = self._run(order, Where(given["master"], given["remote"]), home, quiet=given["json"])
-        if course is not None and given["job"] == GRADING and ended["state"] == "done":
-            self._regrade(course, began_at, sorted(journals), given, ended | {"out": order.out})
+        ended = self._run(order, Where(arguments["master"], arguments["remote"]), home, quiet=arguments["json"])
+        if course is not None and arguments["job"] == GRADING and ended["state"] == "done":
+            self._regrade(course, began_at, sorted(journals), arguments, ended | {"out": order.out})
             return
-        if given["json"]:
+        if arguments["json"]:
             self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
         if ended["state"] != "done":
             raise CommandError(ended.get("why", "It was cancelled."), returncode=1)
-        if not given["json"]:
+        if not arguments["json"]:
             manifest = manifest_of(Path(order.out))
             tables = manifest.tables if manifest is not None else {}
             for name in ended["tables"] if tables else ():
-                for line in lines_of(Path(order.out), name, tables[name], given["show"]):
+                for line in lines_of(Path(order.out), name, tables[name], arguments["show"]):
                     self.stdout.write(line)
 
-    def _show(self, given: dict[str, Any], home: Path, course: Course | None) -> None:
+    def _show(self, arguments: dict[str, Any], home: Path, course: Course | None) -> None:
         """Raises WrongOption, CorruptRecord, CommandError."""
-        job = given["about"]
-        if (out := given["out"]) is None:
-            name = source_of({**given, "job": job}, home)[2] if course is None else course.slug
+        job = arguments["about"]
+        if (out := arguments["out"]) is None:
+            name = source_of({**arguments, "job": job}, home)[2] if course is None else course.slug
             out = result_of(job, name)
         made = result_at(out.resolve(), job)
-        if given["json"]:
+        if arguments["json"]:
             self.stdout.write(orjson.dumps(row_of(out.resolve(), made)).decode())
         else:
-            for line in lines_at(out.resolve(), made, given["table"], given["show"]):
+            for line in lines_at(out.resolve(), made, arguments["table"], arguments["show"]):
                 self.stdout.write(line)
 
     def _regrade(
-        self, course: Course, began_at: datetime, slugs: list[str], given: dict[str, Any], ended: dict[str, Any]
+        self, course: Course, began_at: datetime, slugs: list[str], arguments: dict[str, Any], ended: dict[str, Any]
     ) -> None:
-        """Differences to the grades; they are published where that is asked for."""
-        directories = [directory_of(slug) for slug in slugs] if given["rerun"] else []
+        """Compute the differences to the grades, and publish them if the command has the option."""
+        directories = [directory_of(slug) for slug in slugs] if arguments["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
         try:
-            made = regraded(course, began_at, {one.slug: one.differs for one in reruns if one.differs is not None})
-        except SandboxError as why:
-            raise CommandError(str(why), returncode=1) from None
-        done = publish(made) if given["publish"] else None
-        if given["json"]:
-            said = {
+            made = regraded(
+                course, began_at, {rerun.slug: rerun.differs for rerun in reruns if rerun.differs is not None}
+            )
+        except SandboxError as error:
+            raise CommandError(str(error), returncode=1) from None
+        done = publish(made) if arguments["publish"] else None
+        if arguments["json"]:
+            summary = {
                 **ended,
                 "attempts": made.attempts,
                 "differences": made.differences,
                 "rerun": len(reruns),
                 "published": None if done is None else done._asdict(),
             }
-            self.stdout.write(orjson.dumps(said).decode())
+            self.stdout.write(orjson.dumps(summary).decode())
             return
         for row in made.differences:
-            one = shown(row)
-            self.stdout.write(f"{one['student']}, lab {one['number']}: {one['sentence']}")
+            difference = shown(row)
+            self.stdout.write(f"{difference['student']}, lab {difference['number']}: {difference['sentence']}")
         self.stdout.write(
             f"{made.attempts} attempts of {len(slugs)} sandboxes graded again, {len(made.differences)} differences."
         )
         if reruns:
             self.stdout.write(
-                f"{len(reruns)} sandboxes executed again: {sum(one.compared for one in reruns)} events are the same."
+                f"{len(reruns)} sandboxes executed again: {sum(run.compared for run in reruns)} events are the same."
             )
         self.stdout.write(
             "Nothing is published: --publish does, or the page of the course's results."
@@ -171,14 +175,17 @@ class Command(BaseCommand):
         )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
-        """What it said last.  Raises CommandError where it said nothing that ends a run."""
+        """Return the last report of the run.  Raises CommandError if no report ended it."""
         scratch = home / "pipeline" / ".spark"
         log = scratch / f"{order.run}.log"
         code = None
         try:
             scratch.mkdir(parents=True, exist_ok=True)
-            few = is_few(order.stores, order.journals, order.options)
-            with log.open("w+b") as words, Child(where, scratch, os.environ, errors=words, reads_few=few) as child:
+            reads_few = is_few(order.stores, order.journals, order.options)
+            with (
+                log.open("w+b") as words,
+                Child(where, scratch, os.environ, errors=words, reads_few=reads_few) as child,
+            ):
                 with suppress(BrokenPipeError):  # gone already
                     child.order(order)
                 if (ended := self._heard(child, order, quiet=quiet)) is not None:
@@ -186,23 +193,23 @@ class Command(BaseCommand):
             code = child.exit_code
         except KeyboardInterrupt:
             raise CommandError("It was interrupted; the last result is as it was.", returncode=INTERRUPTED) from None
-        except SandboxError as why:
+        except SandboxError as error:
             log.unlink(missing_ok=True)
-            raise CommandError(str(why), returncode=1) from None
-        except OSError as why:
-            raise CommandError(sentence_of(why), returncode=1) from None
+            raise CommandError(str(error), returncode=1) from None
+        except OSError as error:
+            raise CommandError(sentence_of(error), returncode=1) from None
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
     def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
-        """What Spark said is kept where a run failed and it said something, unless the sentence is our own."""
+        """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
         log.unlink()
         return ended
 
     def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
-        """Ctrl-C ends a run that follows, and it is done then; any other it cuts off."""
+        """Follow the run.  Ctrl-C ends a run that follows, which is then done; it cuts off any other."""
         try:
             return self._follow(child, quiet=quiet)
         except KeyboardInterrupt:
@@ -212,7 +219,7 @@ class Command(BaseCommand):
             return self._follow(child, quiet=quiet)
 
     def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
-        """Until its end; None: the process was gone before."""
+        """Follow the process to the end of the run.  None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for report in child.reports():
                 if report["state"] in ENDED:
@@ -223,64 +230,64 @@ class Command(BaseCommand):
         return None
 
 
-def course_of(given: dict[str, Any]) -> Course | None:
+def course_of(arguments: dict[str, Any]) -> Course | None:
     """Raises CommandError."""
-    if given["course"] is None:
-        if given["publish"] or given["rerun"]:
+    if arguments["course"] is None:
+        if arguments["publish"] or arguments["rerun"]:
             raise CommandError("--publish and --rerun are of a course: name it with --course.", returncode=1)
         return None
-    if given["out"] is not None:
+    if arguments["out"] is not None:
         raise CommandError("The results of a course lie in the data home: leave --out away.", returncode=1)
-    if (given["publish"] or given["rerun"]) and given["job"] != GRADING:
+    if (arguments["publish"] or arguments["rerun"]) and arguments["job"] != GRADING:
         raise CommandError("--publish and --rerun are of the job grading.", returncode=1)
-    course = Course.objects.filter(slug=given["course"]).first()
+    course = Course.objects.filter(slug=arguments["course"]).first()
     if course is None:
-        raise CommandError(f"There is no course {given['course']}.", returncode=1)
+        raise CommandError(f"There is no course {arguments['course']}.", returncode=1)
     return course
 
 
-def source_of(given: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    """Stores and journals by name, and what the whole is called.  Raises CommandError."""
-    if given["store"] is not None:
-        root = given["store"].resolve()
+def source_of(arguments: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
+    """Return stores and journals by name, and the name of the whole.  Raises CommandError."""
+    if arguments["store"] is not None:
+        root = arguments["store"].resolve()
         return {root.name: str(root)}, {}, root.name
-    if given["sandbox"] is None and given["students"] is None:
-        if given["job"] == IMPORT:
+    if arguments["sandbox"] is None and arguments["students"] is None:
+        if arguments["job"] == IMPORT:
             return {}, {}, "files"
         raise CommandError(
             "Name what to read: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.", returncode=1
         )
-    if given["students"] is not None:
-        directory = given["students"].resolve()
+    if arguments["students"] is not None:
+        directory = arguments["students"].resolve()
         name, sources = directory.name, sources_of_class(directory)
         if sources is None:
             raise CommandError(
                 f"There is no sandbox below {directory}: simulate_class makes such a directory.", returncode=1
             )
     else:
-        name, sources = given["sandbox"], sources_of(given["sandbox"])
+        name, sources = arguments["sandbox"], sources_of(arguments["sandbox"])
         if sources is None:
             raise CommandError(f"There is no sandbox {name} in {home}.", returncode=1)
     return *sources, name
 
 
-def query_of(given: dict[str, Any], name: str) -> dict[str, str]:
-    """Of sql: the query, and where the last results are that it may name.  Raises CommandError."""
-    if given["job"] != SQL:
+def query_of(arguments: dict[str, Any], name: str) -> dict[str, str]:
+    """Return the query of the job `sql`, and the last results it may name.  Raises CommandError."""
+    if arguments["job"] != SQL:
         return {}
     try:
-        return {"query": given["about"] or "", "results": orjson.dumps(directories_of(name)).decode()}
-    except SandboxError as why:
-        raise CommandError(str(why), returncode=1) from None
+        return {"query": arguments["about"] or "", "results": orjson.dumps(directories_of(name)).decode()}
+    except SandboxError as error:
+        raise CommandError(str(error), returncode=1) from None
 
 
-def sealed_by(given: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
+def sealed_by(arguments: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
     """The directory of each store's sealed log files.  Raises CommandError."""
-    if given["sealed"] is None:
+    if arguments["sealed"] is None:
         return sealed_of(stores)
-    if given["store"] is None:
+    if arguments["store"] is None:
         raise CommandError("--sealed is of --store: sealed files of sandboxes lie in the data home.", returncode=1)
-    [name], directory = stores, given["sealed"].resolve()
+    [name], directory = stores, arguments["sealed"].resolve()
     if directory == (root := Path(stores[name])) or root in directory.parents:
         raise CommandError(
             f"{directory} lies in the store: its broker owns that. Name another directory.", returncode=1
@@ -294,13 +301,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def options_of(given: dict[str, Any]) -> dict[str, str]:
+def options_of(arguments: dict[str, Any]) -> dict[str, str]:
     """Raises CommandError."""
     options = {}
-    for text in given["option"]:
+    for text in arguments["option"]:
         key, equals, value = text.partition("=")
         if not equals:
             raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
         options[key] = str(Path(value).resolve()) if key == "path" and value else value
-    options |= {name: "true" for name in ("follow", "append") if given[name]}
-    return options | ({"format": given["format"]} if given["format"] else {})
+    options |= {name: "true" for name in ("follow", "append") if arguments[name]}
+    return options | ({"format": arguments["format"]} if arguments["format"] else {})

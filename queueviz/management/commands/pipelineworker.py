@@ -1,4 +1,4 @@
-"""`manage.py pipelineworker`: carries out what was asked for on the pages, with one warm Spark session."""
+"""`manage.py pipelineworker`: carries out the runs requested on the pages, with one warm Spark session."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
 
 def opener(where: Where, scratch: Path) -> Callable[[Path], Child]:
-    """Starts Spark's process; what it says beside its answers goes into the file."""
+    """Return a function that starts Spark's process; its output besides answers goes into the file."""
 
     def open_child(words: Path) -> Child:
         with words.open("wb") as file:

@@ -80,10 +80,10 @@ class Command(BaseCommand):
                     if what == "page":
                         self._page(file, options)
                     self._print(file, recording)
-        except (BadRecording, CorruptRecord) as why:
-            raise CommandError(str(why)) from why
-        except OSError as why:
-            raise CommandError(f"{why.filename}: {why.strerror}. Choose another path.") from why
+        except (BadRecording, CorruptRecord) as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}. Choose another path.") from error
 
     def _export(self, file: Path, options: dict[str, Any]) -> None:
         if options["minutes"] <= 0 or options["pace_ms"] <= 0:
@@ -136,15 +136,15 @@ def _say_nothing(done: float) -> None:
 
 
 def _step_back() -> Callable[[float], None]:
-    """Others go first, and the time is limited; returns what says the progress, each percent a line."""
+    """Lower the priority and limit the time; return a function that prints the progress, one line a percent."""
     os.nice(NICENESS)
     signal.alarm(ceil(HostLimits().recording_s))
-    said = -1.0
+    reported = -1.0
 
     def say(done: float) -> None:
-        nonlocal said
-        if done >= said + 0.01:
-            said = done
+        nonlocal reported
+        if done >= reported + 0.01:
+            reported = done
             print(f"{done:.3f}", flush=True)
 
     return say

@@ -25,23 +25,23 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            found = replay(options["directory"].resolve(), until=options["until"])
-        except (SandboxError, OSError) as why:
-            raise CommandError(f"It cannot be executed again: {why}") from why
-        self.stdout.write(json.dumps(found.row()) if options["json"] else "\n".join(_sentences(found)))
-        if found.first_difference is not None or (options["check"] and not found.events):
+            replayed = replay(options["directory"].resolve(), until=options["until"])
+        except (SandboxError, OSError) as error:
+            raise CommandError(f"It cannot be executed again: {error}") from error
+        self.stdout.write(json.dumps(replayed.row()) if options["json"] else "\n".join(_sentences(replayed)))
+        if replayed.first_difference is not None or (options["check"] and not replayed.events):
             sys.exit(1)
 
 
-def _sentences(found: Replayed) -> list[str]:
-    said = [stretch.sentence() for stretch in found.stretches]
-    said.append(f"{found.events} events are equal, at {found.speed:.0f} times real time")
-    if (first := found.first_difference) is not None:
-        said += [
+def _sentences(replayed: Replayed) -> list[str]:
+    sentences = [stretch.sentence() for stretch in replayed.stretches]
+    sentences.append(f"{replayed.events} events are equal, at {replayed.speed:.0f} times real time")
+    if (first := replayed.first_difference) is not None:
+        sentences += [
             f"event {first.seq} differs:",
             f"  recorded {json.dumps(first.recorded)}",
             f"  again    {json.dumps(first.again)}",
         ]
-        if found.engine != ENGINE:
-            said.append(f"It was recorded by release {found.engine}; this is {ENGINE}.")
-    return said
+        if replayed.engine != ENGINE:
+            sentences.append(f"It was recorded by release {replayed.engine}; this is {ENGINE}.")
+    return sentences

@@ -1,5 +1,6 @@
-"""`manage.py sandboxes list|stretches|wake|sleep|branch`: who is there, which parts of a run can be executed again, and
-waking, putting to sleep or branching by the API.
+"""`manage.py sandboxes list|stretches|wake|sleep|branch`: sandboxes and the reproducible parts of a run.
+
+It also wakes, sleeps or branches a sandbox by the API.
 """
 
 import argparse
@@ -61,17 +62,17 @@ class Command(BaseCommand):
         self.stdout.write(f"{options['slug']} is {'awake' if options['command'] == 'wake' else 'asleep'}.")
 
     def _stretches(self, slug: str) -> None:
-        found = line_of(engine.directory_of(slug)).stretches
-        if not found:
+        stretches = line_of(engine.directory_of(slug)).stretches
+        if not stretches:
             raise CommandError(f"There is no journal of a sandbox {slug} in {settings.QUEUEVIZ_HOME}.")
-        for stretch in found:
+        for stretch in stretches:
             self.stdout.write(stretch.sentence())
 
     def _list(self) -> None:
         try:
             rows = every_sandbox()
-        except DatabaseError as why:
-            raise CommandError(f"The database cannot be read ({why}). Start the server once.") from why
+        except DatabaseError as error:
+            raise CommandError(f"The database cannot be read ({error}). Start the server once.") from error
         for row in rows:
             owner = "host" if row.of_host else str(row.owner or "anonymous")
             until = f"until {row.expires_at:%Y-%m-%d %H:%M}" if row.expires_at else "kept"

@@ -87,9 +87,9 @@ class Command(BaseCommand):
         )
         try:
             notified.start(hubs.recheck)
-        except ValueError as why:
+        except ValueError as error:
             engine.stop()
-            raise CommandError(f"Cannot start: {why}") from why
+            raise CommandError(f"Cannot start: {error}") from error
         sender = Sender().start()
         try:
             server.run()
@@ -116,7 +116,7 @@ def end_beside_stuck_requests() -> None:
 
 
 def prepare(engines: int) -> None:
-    """Engines, database and static files, or a sentence that says what to do.  One server per data home."""
+    """Prepare engines, database and static files, or exit with a sentence.  One server per data home."""
     from queueviz import engine
 
     engine.use_processes(engines)
@@ -130,19 +130,21 @@ def prepare(engines: int) -> None:
         migrate_if_needed()
         with one_process_at_a_time("static"):
             collect_static_if_needed()
-    except EngineBusy as why:
-        raise CommandError(f"Cannot start: {why}") from why
-    except Locked as why:
+    except EngineBusy as error:
+        raise CommandError(f"Cannot start: {error}") from error
+    except Locked as error:
         hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
-        raise CommandError(f"Cannot start: {why}. {hint}") from why
-    except DatabaseError as why:
+        raise CommandError(f"Cannot start: {error}. {hint}") from error
+    except DatabaseError as error:
         hint = "Make room and see to its rights; if it is damaged, put back a copy. Sandboxes are not in it."
         raise CommandError(
-            f"Cannot start: the database {database_name()} cannot be used: {one_line(why)}. {hint}"
-        ) from why
-    except OSError as why:
+            f"Cannot start: the database {database_name()} cannot be used: {one_line(error)}. {hint}"
+        ) from error
+    except OSError as error:
         hint = "Make room there and see to its rights, or choose another home in the variable QUEUEVIZ_HOME."
-        raise CommandError(f"Cannot start: the data home {home} cannot be written: {one_line(why)}. {hint}") from why
+        raise CommandError(
+            f"Cannot start: the data home {home} cannot be written: {one_line(error)}. {hint}"
+        ) from error
 
 
 def demand_postgresql() -> None:
@@ -159,9 +161,9 @@ def database_name() -> str:
     return f"{values['NAME']} at {values['HOST']}" if values.get("HOST") else str(values["NAME"])
 
 
-def one_line(why: Exception) -> str:
-    said = why.strerror.lower() if isinstance(why, OSError) and why.strerror else str(why)
-    return " ".join(said.split()).removesuffix(".")
+def one_line(error: Exception) -> str:
+    text = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split()).removesuffix(".")
 
 
 def port_number(text: str) -> int:
@@ -186,18 +188,18 @@ def refuse_a_busy_port(host: str, port: int) -> None:
         with socket.socket(family, kind, proto) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-    except (OSError, OverflowError) as why:
-        busy = isinstance(why, OSError) and why.errno == errno.EADDRINUSE
-        reason = "another program listens there" if busy else str(why)
-        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another with --port.") from why
+    except (OSError, OverflowError) as error:
+        busy = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        reason = "another program listens there" if busy else str(error)
+        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another with --port.") from error
 
 
 def migrate_if_needed() -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            [found] = cursor.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise DatabaseError(found)
+            [verdict] = cursor.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise DatabaseError(verdict)
     with one_process_at_a_time("migrate"):  # several may start at once on one PostgreSQL
         executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
@@ -205,14 +207,14 @@ def migrate_if_needed() -> None:
 
 
 def collect_static_if_needed() -> None:
-    """Hashing and copying the files takes a second or two; nothing changed means nothing to do."""
+    """Collect static files if they changed: hashing and copying takes 1 or 2 s."""
     root = Path(settings.STATIC_ROOT)
     mark = root / ".collected"
-    wanted = static_fingerprint()
-    if not mark.is_file() or mark.read_text() != wanted:
+    expected = static_fingerprint()
+    if not mark.is_file() or mark.read_text() != expected:
         call_command("collectstatic", verbosity=0, interactive=False, clear=True)
         root.mkdir(parents=True, exist_ok=True)
-        mark.write_text(wanted)
+        mark.write_text(expected)
 
 
 def static_fingerprint() -> str:

@@ -65,11 +65,11 @@ class Command(BaseCommand):
         directory = options["directory"].resolve() if options["directory"] else None
         try:
             basis = basis_of(directory, options["template"], "sandbox")
-            found = try_claim(options["claim"], options["seeds"], basis, workers=options["workers"])
-        except (SandboxError, OSError) as why:
-            raise CommandError(str(why)) from why
-        self.stdout.write(json.dumps(found) if options["json"] else "\n".join(_said(found)))
-        if found["broken"]:
+            claim = try_claim(options["claim"], options["seeds"], basis, workers=options["workers"])
+        except (SandboxError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps(claim) if options["json"] else "\n".join(_said(claim)))
+        if claim["broken"]:
             sys.exit(1)
 
     def _one(self, seed: int, tally: Tally, *, verbose: bool) -> None:
@@ -91,12 +91,14 @@ class Command(BaseCommand):
                 self.stderr.write(f"{tally.seeds} of {len(seeds)} seeds, {len(tally.violations)} violations")
 
     def _print(self, figures: dict[str, Any]) -> None:
-        for found in figures["violations"]:
-            self.stdout.write(f"seed {found['seed']}, {found['promise']}: {found['sentence']}\n    {found['again']}")
+        for violation in figures["violations"]:
+            self.stdout.write(
+                f"seed {violation['seed']}, {violation['promise']}: {violation['sentence']}\n    {violation['again']}"
+            )
         for kind, count in figures["played"].items():
             refused = figures["refused"].get(kind)
             self.stdout.write(f"{count:7}  {kind}{f' (and {refused} refused)' if refused else ''}")
-        seeds = len({found["seed"] for found in figures["violations"]})
+        seeds = len({violation["seed"] for violation in figures["violations"]})
         self.stdout.write(
             f"{figures['seeds']} seeds, {figures['virtual_hours']} virtual hours, {figures['events']} events in "
             f"{figures['took_s']} s: {figures['seeds_per_s']} seeds/s; {len(figures['violations'])} violations in "
@@ -104,18 +106,18 @@ class Command(BaseCommand):
         )
 
 
-def _said(found: dict[str, Any]) -> list[str]:
-    spread, said = found["distribution"], [f"{found['claim']}: {found['held']} of {found['seeds']} seeds hold"]
-    said.append(f"cases in a run: median {spread['median']:g}, 90 % between {spread['low']} and {spread['high']}")
-    if (shortest := found["counterexample"]) is not None:
-        said += [
+def _said(claim: dict[str, Any]) -> list[str]:
+    cases, lines = claim["distribution"], [f"{claim['claim']}: {claim['held']} of {claim['seeds']} seeds hold"]
+    lines.append(f"cases in a run: median {cases['median']:g}, 90 % between {cases['low']} and {cases['high']}")
+    if (shortest := claim["counterexample"]) is not None:
+        lines += [
             f"seed {shortest['seed']}: {shortest['sentence']}",
             *(
                 f"  {act['at_ms'] / 1000:8.3f} s  {act['action']} {json.dumps(act['fields'])}"
                 for act in shortest["acts"]
             ),
         ]
-    if not found["looked_at"]:
-        said.append("Nothing in these runs could contradict it.")
-    hours = f"{found['virtual_s'] / 3600:.1f} virtual hours"
-    return [*said, f"{hours} in {found['took_s']} s, {found['workers']} processes"]
+    if not claim["looked_at"]:
+        lines.append("Nothing in these runs could contradict it.")
+    hours = f"{claim['virtual_s'] / 3600:.1f} virtual hours"
+    return [*lines, f"{hours} in {claim['took_s']} s, {claim['workers']} processes"]

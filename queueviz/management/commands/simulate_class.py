@@ -32,34 +32,36 @@ class Command(BaseCommand):
         add("--processes", type=int, default=os.cpu_count() or 1, metavar="K", help="default: one a core")
         add("--json", action="store_true", help="print the figures as JSON")
 
-    def handle(self, *args: Any, **given: Any) -> None:
-        lesson = Lesson(given["students"], given["minutes"], given["seed"])
+    def handle(self, *args: Any, **options: Any) -> None:
+        lesson = Lesson(options["students"], options["minutes"], options["seed"])
         if not 0 < lesson.students <= MOST_STUDENTS or not 0 < lesson.minutes <= MOST_MINUTES:
             raise CommandError(f"--students is 1 to {MOST_STUDENTS}, --minutes above 0 and at most {MOST_MINUTES}.")
-        out = given["out"].resolve()
+        out = options["out"].resolve()
         began_s = time.monotonic()
         try:
             out.mkdir(parents=True, exist_ok=True)
             if any(out.iterdir()):
                 raise CommandError(f"{out} is not empty: a class needs a directory of its own.")
-            made = self._make(lesson, out, max(1, given["processes"]), quiet=given["json"])
+            made = self._make(lesson, out, max(1, options["processes"]), quiet=options["json"])
             (out / NAME).write_bytes(
-                orjson.dumps({**lesson._asdict(), "made": [one._asdict() for one in made]}, option=orjson.OPT_INDENT_2)
+                orjson.dumps(
+                    {**lesson._asdict(), "made": [student._asdict() for student in made]}, option=orjson.OPT_INDENT_2
+                )
             )
         except FileExistsError:
             raise CommandError(f"{out} is a file: a class needs a directory.") from None
-        except OSError as why:
-            raise CommandError(sentence_of(why)) from None
+        except OSError as error:
+            raise CommandError(sentence_of(error)) from None
         took_s = time.monotonic() - began_s
         figures = {
             "students": len(made),
             "minutes": lesson.minutes,
-            "entries": sum(one.entries for one in made),
-            "messages": sum(one.messages for one in made),
+            "entries": sum(student.entries for student in made),
+            "messages": sum(student.messages for student in made),
             "took_s": round(took_s, 2),
             "students_per_s": round(len(made) / took_s, 3),
         }
-        if given["json"]:
+        if options["json"]:
             self.stdout.write(orjson.dumps(figures).decode())
         else:
             self.stdout.write(

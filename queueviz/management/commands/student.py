@@ -1,4 +1,4 @@
-"""`manage.py student list|export|delete COURSE …`: what is stored of the students of a course (docs/privacy.md)."""
+"""`manage.py student list|export|delete COURSE …`: the stored data of the students of a course (docs/privacy.md)."""
 
 import argparse
 from pathlib import Path
@@ -41,33 +41,32 @@ class Command(BaseCommand):
                     help="the server, where one runs on this data home (%(default)s)",
                 )
 
-    def handle(self, *args: Any, command: str, course: str, **given: Any) -> None:
-        found = Course.objects.filter(slug=course).first()
-        if found is None:
+    def handle(self, *args: Any, command: str, course: str, **options: Any) -> None:
+        found_course = Course.objects.filter(slug=course).first()
+        if found_course is None:
             raise CommandError(f"There is no course {course} in {settings.QUEUEVIZ_HOME}.")
         if command == "list":
-            self._list(found)
+            self._list(found_course)
             return
-        enrolment = found.enrolments.select_related("course").filter(pseudonym=given["pseudonym"]).first()
+        enrolment = found_course.enrolments.select_related("course").filter(pseudonym=options["pseudonym"]).first()
         if enrolment is None:
             raise CommandError(
-                f"No student of this course has the pseudonym {given['pseudonym']}. "
+                f"No student of this course has the pseudonym {options['pseudonym']}. "
                 f"See manage.py student list {course}."
             )
         try:
             if command == "export":
-                self._export(enrolment, given["to"])
+                self._export(enrolment, options["to"])
             else:
-                self._delete(enrolment, given["url"])
+                self._delete(enrolment, options["url"])
         except (SandboxError, RemoteRefused) as refused:
             raise CommandError(str(refused)) from refused
 
     def _list(self, course: Course) -> None:
-        for one in course.enrolments.order_by("pk"):
-            removed = " removed" if one.removed_at else ""
-            self.stdout.write(
-                f"{one.pseudonym:32} joined {one.joined_at:%Y-%m-%d %H:%M} labs {one.submissions.count()}{removed}"
-            )
+        for student in course.enrolments.order_by("pk"):
+            removed = " removed" if student.removed_at else ""
+            labs = student.submissions.count()
+            self.stdout.write(f"{student.pseudonym:32} joined {student.joined_at:%Y-%m-%d %H:%M} labs {labs}{removed}")
 
     def _export(self, enrolment: Enrolment, to: Path) -> None:
         try:
@@ -75,12 +74,12 @@ class Command(BaseCommand):
             if any(to.iterdir()):
                 raise CommandError(f"{to} is not empty: an export needs a directory of its own.")
             count = exporting.write(enrolment, to)
-        except OSError as why:
-            raise CommandError(f"{why.filename}: {why.strerror}. Choose another directory.") from why
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}. Choose another directory.") from error
         self.stdout.write(f"{count} files of {enrolment.pseudonym} in {to}.")
 
     def _delete(self, enrolment: Enrolment, url: str) -> None:
-        """By the server that has the sandboxes; where none runs, by an engine of this command's own."""
+        """Delete the student by the server that has the sandboxes; without one, by an engine of this command's own."""
         pseudonym, sandboxes = enrolment.pseudonym, None
         if settings.QUEUEVIZ_RAY_ADDRESS or not _is_ours():
             _ask_server(enrolment, url)
@@ -92,7 +91,7 @@ class Command(BaseCommand):
 
 
 def _is_ours() -> bool:
-    """Whether no server runs on this data home: then an engine has started here."""
+    """Return whether no server runs on this data home; then an engine has started here."""
     try:
         engine.port()
     except Locked:
