@@ -1,4 +1,4 @@
-"""What a patch need not bring: a Chinese text, a page made from code.  A run warns of it, and `--release` fails."""
+"""A check that a patch may fail and a release may not: Chinese texts, pages made from code."""
 
 import warnings
 from collections.abc import Callable, Sequence

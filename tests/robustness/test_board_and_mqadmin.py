@@ -91,7 +91,7 @@ class Scene:
             self.differ.append(f"{where}: mqadmin reaches no broker, the API knows all")
 
     def of_api(self) -> Numbers:
-        """What mqadmin prints, from `GET /api/sandboxes/<slug>`; None: the API does not know it."""
+        """Return the numbers that mqadmin prints, from `GET /api/sandboxes/<slug>`; None: unknown to the API."""
         snapshot = self.site.snapshot()
         group = next(row for row in snapshot["groups"] if row["group"] == GROUP)
         topic = next(row for row in snapshot["topics"] if row["topic"] == TOPIC)
@@ -113,7 +113,7 @@ class Scene:
         return found
 
     def of_mqadmin(self) -> Numbers:
-        """What `consumerProgress`, `topicStatus` and `consumerConnection` print; empty where a broker is away."""
+        """Return the numbers of `consumerProgress`, `topicStatus` and `consumerConnection`; empty: none answered."""
         found: Numbers = {}
         for words in self._mqadmin(f"consumerProgress -g {GROUP} -s true"):
             if words[0] == TOPIC:  # the API counts what is in retry

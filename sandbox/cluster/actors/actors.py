@@ -313,7 +313,7 @@ class Actors:
         return _ip(actor.slot), "DEFAULT" if broadcasts else instance_name(pid, self.processes), pid
 
     def _copied_identity(self, actor: Actor) -> tuple[str, str, int] | None:
-        """Those of the member whose client id it has, or of its own last process where that member was removed.
+        """Return the identity of the member it copies, or of its own last process where that member was removed.
 
         A container with the host's address and its own process ids reports what its copy reports; brokers see another
         address of the connection.

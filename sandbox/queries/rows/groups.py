@@ -33,7 +33,7 @@ class GroupView:
         self.by_row = _by_row(self.actors)
         self._rows = {actor.label: key for key, actor in self.by_row.items()}
         self.by_client = {actor.client_id: actor for actor in reversed(self._in_order()) if actor.client_id}
-        """Of several processes with one client id, the first that lives."""
+        """The actor of each client id; of several with one id, the first that lives."""
         self._registered: dict[str, MemberInfo] | None = None
         self._reads: set[str] | None = None
         self._at_one_broker: dict[str, list[MemberInfo]] | None = None

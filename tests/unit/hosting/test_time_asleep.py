@@ -23,7 +23,7 @@ def stage(tmp_path: Path) -> Iterator[Recorded]:
 
 
 def fall_behind(stage: Recorded) -> None:
-    """By a minute, which it has not made up."""
+    """Put it a minute behind the machine, which it has not made up."""
     sandbox = stage.host.awake(SLUG)
     assert isinstance(sandbox, PacedSandbox)
     sandbox._pace._began_s += 60
