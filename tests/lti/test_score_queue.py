@@ -168,7 +168,7 @@ def test_one_lost_platform_does_not_hold_up_another(lms: Lms, student: Client, m
     monkeypatch.setattr(lms, "send", send)
     assert scores.turn() == 0
     assert lms.asked.count("https://lost.example/token") == 1
-    place = Enrolment.objects.create(course=Course.objects.get(), pseudonym="Lynx", digest="d")
+    place = Enrolment.objects.create(course=Course.objects.get(), pseudonym="Okapi", digest="d")
     Submission.objects.create(enrolment=place, lab=LAB, steps=1, score=50)
     from queueviz.lti import seals
     from queueviz.models import LtiSeat
