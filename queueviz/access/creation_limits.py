@@ -14,8 +14,8 @@ from django.utils import timezone
 from queueviz.access import policy
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor, counting_key
+from queueviz.courses.course_access import digests_of
 from queueviz.courses.models import Course, Enrolment
-from queueviz.courses.visits import digests_of
 from queueviz.models import AuditRecord
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from queueviz.access.visitor import Visitor, digest
 from queueviz.courses.releases import is_released
-from queueviz.live.sight import Sight
+from queueviz.live.visible_parts import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name
 from sandbox.control.actions import Action, ResetOffsets, UndoReset

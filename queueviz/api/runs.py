@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field
 
 from queueviz.access import policy, visitor
 from queueviz.api.sandboxes import MOST_LINES, REFUSALS, api, writer
-from queueviz.runs import asking
-from queueviz.runs.offers import demand_shown, offers, offers_to
-from queueviz.runs.shown import result_row, run_row
+from queueviz.runs import run_requests
+from queueviz.runs.job_offers import demand_shown, offers, offers_to
+from queueviz.runs.run_view import result_row, run_row
 from queueviz.runs.tables import Result, plain
 from sandbox.kernel.errors import ActionRefused
 
@@ -70,27 +70,27 @@ def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Return the newest 50 runs; `jobs`: the jobs that can be requested, with the options of each."""
     visit = _seen(request, slug)
     return {
-        "worker": asking.is_worker_alive(),
+        "worker": run_requests.is_worker_alive(),
         "jobs": {job: list(offer.options) for job, offer in offers_to(visit).items()},
-        "runs": [run_row(run) for run in asking.runs_of(policy.ours(visit))],
+        "runs": [run_row(run) for run in run_requests.runs_of(policy.ours(visit))],
     }
 
 
 @router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
 def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
     """Request a run. It waits for the worker; `GET …/runs/<run>` reports its progress."""
-    return Status(201, run_row(asking.ask_for(writer(request), slug, wish.job, wish.options)))
+    return Status(201, run_row(run_requests.ask_for(writer(request), slug, wish.job, wish.options)))
 
 
 @router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
 def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    return run_row(asking.one_of(policy.ours(_seen(request, slug)), run))
+    return run_row(run_requests.one_of(policy.ours(_seen(request, slug)), run))
 
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
 def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
     """Cancel a run. A running one ends as soon as Spark releases it; earlier results stay."""
-    return run_row(asking.cancel(writer(request), slug, run))
+    return run_row(run_requests.cancel(writer(request), slug, run))
 
 
 @router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="A job's last good result")

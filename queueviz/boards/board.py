@@ -12,7 +12,7 @@ from queueviz.access.hidden_names import shown, shown_channel
 from queueviz.boards import rows
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
-from queueviz.boards.side import retry_channel, side_queues
+from queueviz.boards.retry_queues import retry_channel, side_queues
 from queueviz.slugs import api_of, root_of
 from sandbox.control.readings import Reading
 from sandbox.queries.rows.board import Board

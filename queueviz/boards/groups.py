@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.board import live_config, now_of
-from queueviz.boards.down import known_text
+from queueviz.boards.down_queue_texts import known_text
 from queueviz.boards.group_texts import GROUP, state_text
 from queueviz.boards.js_texts import texts
 from queueviz.boards.member_words import differ_text, group_words

@@ -10,10 +10,10 @@ from django.utils.translation import ngettext
 
 from queueviz.boards.action_texts import ACTIONS, ROLES
 from queueviz.boards.counted import Counted, forms
-from queueviz.boards.down import DOWN
+from queueviz.boards.down_queue_texts import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
-from queueviz.boards.flow import FLOW
 from queueviz.boards.group_texts import GROUP
+from queueviz.boards.lag_texts import FLOW
 from queueviz.boards.member_words import DIFFER
 from sandbox.journal.event_filter import STEPS
 

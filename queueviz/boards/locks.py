@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
-from queueviz.boards.down import down_brokers, down_wait, known_text, mark_of
+from queueviz.boards.down_queue_texts import down_brokers, down_wait, known_text, mark_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from sandbox.queries.rows.locks import LockAttempt, LockedQueue, LockLives, Locks

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import live_config
-from queueviz.boards.down import DOWN, as_of
+from queueviz.boards.down_queue_texts import DOWN, as_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
 from sandbox.queries.rows.snapshot import TopicRow

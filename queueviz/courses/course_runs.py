@@ -6,7 +6,7 @@ from datetime import datetime
 from queueviz.courses import regrading
 from queueviz.courses.grade_models import Regrade
 from queueviz.courses.models import Course
-from queueviz.runs.places import Sources, sources_of
+from queueviz.runs.directories import Sources, sources_of
 from queueviz.runs.tables import Result
 
 GRADING = "grading"

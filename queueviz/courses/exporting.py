@@ -11,7 +11,7 @@ from django.core import serializers
 
 from queueviz import engine
 from queueviz.access.rate_limits import Rate
-from queueviz.courses import belongings
+from queueviz.courses import student_records
 from queueviz.courses.models import Enrolment
 from queueviz.models import Sandbox
 from sandbox.journal.event_filter import without_score
@@ -44,7 +44,7 @@ made, and secrets, of which only digests are stored.
 
 def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
     """Yield names in the export, with their content or its file.  `scores`: null if they are withheld."""
-    owned = belongings.of(enrolment)
+    owned = student_records.of(enrolment)
     yield (
         "README.txt",
         ABOUT.format(
@@ -88,14 +88,14 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
     return into.getvalue()
 
 
-def _rows_of(owned: belongings.Belongings, *, scores: bool) -> dict[str, Any]:
+def _rows_of(owned: student_records.Belongings, *, scores: bool) -> dict[str, Any]:
     course = owned.enrolment.course
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in owned.rows():
         [plain] = serializers.serialize("python", [row])
         hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
         tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"], **hidden})
-    seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([owned.enrolment])]
+    seats = [{"expires": row.expire_date} for row, _ in student_records.sessions_of([owned.enrolment])]
     return {
         "course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
         "tables": tables,

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from queueviz.courses.cells import cell
+from queueviz.courses.csv_cells import cell
 from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult
 from queueviz.courses.models import Course
 from queueviz.courses.releases import is_released

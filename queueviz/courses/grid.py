@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypedDict
 
 from django.utils import timezone
 
-from queueviz.courses.differing import Difference, differences
 from queueviz.courses.models import Course, Submission
+from queueviz.courses.outliers import Difference, differences
 from queueviz.slugs import root_of
 from sandbox.queries.rows.tile import TileRow
 

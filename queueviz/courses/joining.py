@@ -8,8 +8,8 @@ from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.policy import SEATS
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor, digest
+from queueviz.courses.course_access import place_in
 from queueviz.courses.models import CODE_LENGTH, Course, Enrolment
-from queueviz.courses.visits import place_in
 from sandbox.kernel.errors import ActionRefused
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # no I, L, O: they are misread on a projector

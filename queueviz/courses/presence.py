@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor
+from queueviz.courses.course_access import digests_of, place_in
 from queueviz.courses.models import Course, Enrolment
-from queueviz.courses.visits import digests_of, place_in
 
 NOTED_EVERY = timedelta(seconds=10)  # a page says every five seconds that it is there
 QUESTION_CHARS = 140

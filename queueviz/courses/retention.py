@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from queueviz.access.policy import COURSE_LIFE
 from queueviz.access.visitor import Visitor
-from queueviz.courses import forgetting
+from queueviz.courses import deletion
 from queueviz.courses.models import Course
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -60,8 +60,8 @@ def sweep() -> None:
         return
     try:
         for enrolment in course.enrolments.select_related("course").order_by("pk")[:SWEPT_STUDENTS]:
-            forgetting.forget(Visitor(), enrolment)
+            deletion.forget(Visitor(), enrolment)
         if not course.enrolments.exists():
-            forgetting.forget_course(Visitor(), course)
+            deletion.forget_course(Visitor(), course)
     except SandboxError as error:
         log.warning("a course that is over could not be deleted: %s", error)

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queueviz.engines import wire
+from queueviz.engines.engine_side import Side
 from queueviz.engines.outbox import UNSENT_MESSAGES
-from queueviz.engines.side import Side
 from sandbox.hosting.engine import Engine, end_without_lease
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.lease import RENEW_EVERY_S, RETRY_EVERY_S, Figures, Lease, LeaseLost, LeaseUnreachable
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:

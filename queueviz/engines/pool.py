@@ -17,8 +17,8 @@ from queueviz.engines.port import Listener, PoolPort
 from sandbox.attached.settings import is_attached
 from sandbox.cluster.config import HostConfig
 from sandbox.hosting.data_home import forget_sums
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:

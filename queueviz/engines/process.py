@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from queueviz.engines import wire
-from queueviz.engines.side import Side
+from queueviz.engines.engine_side import Side
 from sandbox.hosting.engine import Engine
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from queueviz.engine import answer
 from queueviz.engines import wire
+from queueviz.engines.engine_side import ENGINE_ENDED
 from queueviz.engines.port import Place
-from queueviz.engines.side import ENGINE_ENDED
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.database_turns import DatabaseTurns
-from queueviz.live.figures import together
 from queueviz.live.hub import StillSee
-from queueviz.live.sight import Sight
+from queueviz.live.socket_costs import together
 from queueviz.live.viewer import Viewer, has_room
+from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
 from sandbox.kernel.errors import EngineBusy, SandboxError
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, NamedTuple
 
 from sandbox.cluster.config import HostConfig
-from sandbox.hosting.share import Share
+from sandbox.hosting.engine_share import Share
 from sandbox.kernel.errors import EngineBusy, SandboxError
 
 LENGTH = struct.Struct("!I")

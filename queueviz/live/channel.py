@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queueviz.live import frames
-from queueviz.live.figures import Figures
+from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import KINDS, ChannelUnknown, parse_channel
 from sandbox.control.limits import SocketLimits

@@ -24,8 +24,8 @@ from queueviz.live.channel import slug_of
 from queueviz.live.course_channels import CourseChannels, course_of
 from queueviz.live.hub import TOO_MANY
 from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
-from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
+from queueviz.live.visible_parts import Sight
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)

@@ -13,12 +13,12 @@ from channels.db import database_sync_to_async
 
 from queueviz.access import visitor
 from queueviz.access.policy import Forbidden, NotFound
-from queueviz.courses.visits import visit_course
+from queueviz.courses.course_access import visit_course
 from queueviz.live import frames
 from queueviz.live.channel import Channel
 from queueviz.live.classrooms import Classroom
-from queueviz.live.figures import Figures
 from queueviz.live.grids import LiveGrid
+from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading

@@ -19,9 +19,9 @@ from queueviz.live.database_turns import DatabaseTurns
 from queueviz.live.fact_channel import FACTS, MOST_ROWS, FactChannel
 from queueviz.live.fact_start import FactStart, start_of_facts
 from queueviz.live.fairness import in_fair_order
-from queueviz.live.figures import Figures, Lateness
-from queueviz.live.sight import Sight
+from queueviz.live.socket_costs import Figures, Lateness
 from queueviz.live.viewer import Viewer, Watch, has_room
+from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
 from sandbox.control.readings import Reading, Refusal
 from sandbox.journal.event_filter import Row, without_score

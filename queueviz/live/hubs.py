@@ -9,10 +9,10 @@ from channels.db import database_sync_to_async
 
 from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
-from queueviz.live import notified, rights
+from queueviz.live import process_notices, rights
 from queueviz.live.course_channels import CourseChannels
-from queueviz.live.figures import together
 from queueviz.live.hub import Hub
+from queueviz.live.socket_costs import together
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
@@ -46,7 +46,7 @@ def course_channels_of_this_loop(port: Any) -> CourseChannels:
 def rights_changed(slug: str) -> None:
     """Check rights again, from any thread, after a link was revoked, a sandbox made private or an operator removed."""
     recheck(slug)
-    notified.send(slug)
+    process_notices.send(slug)
 
 
 def recheck(slug: str) -> None:

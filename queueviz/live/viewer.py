@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, NamedTuple
 
-from queueviz.live.sight import Sight
+from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
 
 log = logging.getLogger(__name__)

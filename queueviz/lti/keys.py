@@ -10,7 +10,7 @@ from django.conf import settings
 from pylti1p3.registration import Registration
 
 from queueviz.access.database_limits import one_at_a_time
-from queueviz.lti import seals
+from queueviz.lti import sealed_secrets
 from queueviz.lti.models import LtiKey
 from sandbox.kernel.errors import ActionRefused
 
@@ -32,10 +32,14 @@ def _all() -> list[tuple[str, str]]:
     if settings.QUEUEVIZ_LTI_KEY_FILE:
         return [_of_file()]
     with one_at_a_time("lti key"):
-        keys = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
+        keys = [
+            private
+            for row in LtiKey.objects.order_by("-pk")
+            if (private := sealed_secrets.opened(row.sealed)) is not None
+        ]
         if not keys:
             keys = [_new()]
-            LtiKey.objects.create(sealed=seals.seal(keys[0]))
+            LtiKey.objects.create(sealed=sealed_secrets.seal(keys[0]))
     return [(private, _public(private)) for private in keys]
 
 

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from queueviz.access.policy import NotFound
 from queueviz.access.visitor import Visitor, digest
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
-from queueviz.courses.visits import visit_course
-from queueviz.lti import cookies, scores, seals, seats
+from queueviz.lti import cookies, scores, sealed_secrets, seats
 from queueviz.lti.messages import Verified
 from queueviz.lti.models import LtiContext, LtiLaunch, LtiSeat
 from queueviz.lti.registered import may_ask
@@ -54,7 +54,7 @@ def receive(verified: Verified) -> LtiLaunch:
                 claims=claims,
                 lab=claimed.lab,
                 state_digest=digest(verified.begun.state),
-                nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce),
+                nonce_digest=sealed_secrets.keyed("lti nonce", platform.pk, verified.begun.nonce),
             )
     except IntegrityError:
         raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.") from None

@@ -30,7 +30,7 @@ from pylti1p3.grade import Grade
 from queueviz.access.rate_limits import Rate
 from queueviz.courses import releases
 from queueviz.courses.models import Enrolment, Submission
-from queueviz.lti import seals
+from queueviz.lti import sealed_secrets
 from queueviz.lti.claims import SCORE
 from queueviz.lti.models import LtiPlatform, LtiScore, LtiSeat
 from queueviz.lti.registered import Connector, may_ask
@@ -139,7 +139,7 @@ def send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -
 
 
 def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -> Sent:
-    user = seals.opened(row.seat.user_sealed)
+    user = sealed_secrets.opened(row.seat.user_sealed)
     if user is None:
         return Sent("secret")
     if not may_ask(platform, row.line_item):

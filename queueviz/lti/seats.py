@@ -3,7 +3,7 @@
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.courses import joining
 from queueviz.courses.models import Course
-from queueviz.lti import seals
+from queueviz.lti import sealed_secrets
 from queueviz.lti.models import LtiPlatform, LtiSeat
 from sandbox.kernel.errors import ActionRefused
 
@@ -31,7 +31,7 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
 
 def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
     """Return a keyed digest that differs in each course, so that rows of two courses cannot be joined by it."""
-    return seals.keyed("lti user", platform.pk, course.pk, user)
+    return sealed_secrets.keyed("lti user", platform.pk, course.pk, user)
 
 
 def secret_of(seat: LtiSeat) -> str:
@@ -45,9 +45,9 @@ def secret_of(seat: LtiSeat) -> str:
 def keep_user(seat: LtiSeat, user: str) -> None:
     """Keep the platform's id, sealed: a score needs its learner's id."""
     if not seat.user_sealed:
-        seat.user_sealed = seals.seal(user)
+        seat.user_sealed = sealed_secrets.seal(user)
         seat.save(update_fields=["user_sealed"])
 
 
 def _secret(named: str) -> str:
-    return seals.keyed("lti seat", named)
+    return sealed_secrets.keyed("lti seat", named)

@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 
 from queueviz.access import visitor
 from queueviz.courses.analytics import analytics_of
-from queueviz.courses.visits import visit_course
+from queueviz.courses.course_access import visit_course
 
 
 @require_GET

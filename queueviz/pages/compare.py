@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods
 from queueviz import engine
 from queueviz.access import policy, visitor
 from queueviz.boards import rows
-from queueviz.boards.compared import INSTEAD, instead_of, lines_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.boards.run_comparison import INSTEAD, instead_of, lines_of
 from queueviz.links import branching, reruns
-from queueviz.pages.playing import cancel, context_of, holder_of, polled
+from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import visitor_actions
 from queueviz.slugs import root_of
 from queueviz.whole_numbers import event_number

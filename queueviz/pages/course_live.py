@@ -8,9 +8,9 @@ from queueviz import refusals
 from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import broadcasts, pacing
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import BROADCASTS, WORDS
-from queueviz.courses.visits import visit_course
 from queueviz.pages.projector import is_projector
 from sandbox.kernel.errors import ActionRefused
 

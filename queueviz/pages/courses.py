@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz.access import visitor
 from queueviz.courses import deadlines, grades, joining, presence, releases, retention, submissions, teaching
-from queueviz.courses.cells import cell
+from queueviz.courses.course_access import CourseVisit, courses_of, visit_course
+from queueviz.courses.csv_cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
-from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from queueviz.lti import scores
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS

@@ -6,7 +6,7 @@ from django.utils import translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from queueviz.live import hubs, notified
+from queueviz.live import hubs, process_notices
 from queueviz.operations import server_load
 from sandbox.kernel.errors import SandboxError
 
@@ -47,4 +47,4 @@ def live(request: HttpRequest) -> JsonResponse:
 
     Costs: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame.
     """
-    return JsonResponse(hubs.figures() | {"notices": notified.figures()})
+    return JsonResponse(hubs.figures() | {"notices": process_notices.figures()})

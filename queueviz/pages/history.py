@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from queueviz import engine
 from queueviz.access import hidden_names
 from queueviz.boards.board import board_channel
-from queueviz.boards.down import down_lines, known_text
+from queueviz.boards.down_queue_texts import down_lines, known_text
 from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
 from queueviz.boards.page import Place
 from queueviz.pages.pipeline import fresh, page_context

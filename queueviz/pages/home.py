@@ -10,7 +10,7 @@ from queueviz import engine, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
-from queueviz.pages import errors, places, reading
+from queueviz.pages import errors, page_snapshot, sandbox_states
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.pages.redirects import back_of, go
 from queueviz.sandboxes import ownership
@@ -29,7 +29,7 @@ def landing(request: HttpRequest) -> HttpResponse:
     context = {
         "templates": list(TEMPLATES),
         "first_lab": PACKS[0].labs[0],
-        **places.of_visitor(requester, attach=False),
+        **sandbox_states.of_visitor(requester, attach=False),
         "first": True,
         "may_attach": policy.may_attach(requester),
         "most": HostLimits().sandboxes_per_visitor,
@@ -45,7 +45,7 @@ def landing(request: HttpRequest) -> HttpResponse:
 def standing(request: HttpRequest) -> HttpResponse:
     """Show the sandboxes and clusters again, with their current state."""
     requester = visitor.of_request(request)
-    context = {**places.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
+    context = {**sandbox_states.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
     return render(request, "queueviz/partials/places.html", context)
 
 
@@ -53,12 +53,12 @@ def _live_strip() -> dict[str, object]:
     sandbox = ownership.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
-    context = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
+    context = page_snapshot.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
     return {
         "sandbox": sandbox,
         "root": root_of(sandbox.slug),
         "snapshot": snapshot,
-        "can": reading.HOST_CAN,
+        "can": page_snapshot.HOST_CAN,
         "tab": "home",
         **context,
     }

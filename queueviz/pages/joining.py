@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from queueviz import refusals
 from queueviz.access import visitor
 from queueviz.courses import joining
-from queueviz.courses.visits import courses_of
+from queueviz.courses.course_access import courses_of
 from sandbox.kernel.errors import ActionRefused
 
 

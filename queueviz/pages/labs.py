@@ -18,7 +18,7 @@ from queueviz.courses import pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
 from queueviz.courses.models import Course
 from queueviz.links import byte_ranges, lab_recordings
-from queueviz.pages import errors, reading
+from queueviz.pages import errors, page_snapshot
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
@@ -221,7 +221,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         return render(request, "queueviz/partials/lab.html", context, status=status)
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
-    context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
+    context |= page_snapshot.of_page(BOARDS["board"], slug, context["snapshot"], query)
     if "course" in context:
         context["texts"] = texts(HELD)
     return render(request, "queueviz/boards/lab.html", context, status=status)

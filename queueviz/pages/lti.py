@@ -21,7 +21,7 @@ from queueviz.access import visitor
 from queueviz.access.policy import Forbidden, NotFound
 from queueviz.access.rate_limits import Rate
 from queueviz.courses import joining, submissions
-from queueviz.courses.visits import visit_course
+from queueviz.courses.course_access import visit_course
 from queueviz.lti import cookies, keys, launches, messages, scores, seats
 from queueviz.lti.models import LtiLaunch, LtiPlatform
 from queueviz.lti.registered import hosts_of, may_ask, platform_of, registration_of

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz.access import visitor
 from queueviz.access.rate_limits import Rate
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
-from queueviz.courses.visits import visit_course
 from queueviz.lti import launches, registering, roster, scores
 from queueviz.lti.models import LtiContext, LtiPlatform
 from queueviz.pages.lti import framed

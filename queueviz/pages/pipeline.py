@@ -11,14 +11,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from queueviz.access import policy, visitor
 from queueviz.boards.board import live_config
-from queueviz.boards.found_table import shown
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Place, Readings
+from queueviz.boards.result_table import shown
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.pages.sandbox import refusal_beside, shell
-from queueviz.runs import asking
-from queueviz.runs.offers import Offer, demand_shown, offers, offers_to, title_of
-from queueviz.runs.shown import sentence
+from queueviz.runs import run_requests
+from queueviz.runs.job_offers import Offer, demand_shown, offers, offers_to, title_of
+from queueviz.runs.run_view import sentence
 from queueviz.runs.tables import Result
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import SandboxError
@@ -87,7 +87,7 @@ def page_context(
 
 def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
     """`run`: the one that waits or works now, or that came to no good end after the result was made."""
-    newest = asking.newest(sandbox, job)
+    newest = run_requests.newest(sandbox, job)
     run = newest if newest is not None and newest.state != State.DONE else None
     made_ms = result.manifest.made_ms if result.manifest is not None else None
     if run is not None and run.ended_at and made_ms is not None and run.ended_at.timestamp() * 1_000 < made_ms:
@@ -100,7 +100,7 @@ def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
         "true_to": result.true_to,
         "age_ms": None if made_ms is None else max(0, _now_ms() - made_ms),
         "run": run and _shown_run(run),
-        "worker": asking.is_worker_alive(),
+        "worker": run_requests.is_worker_alive(),
     }
 
 
@@ -108,11 +108,11 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
     requester, form = visitor.of_request(request), request.POST
     try:
         if "cancel" in form:
-            asking.cancel(requester, slug, form["cancel"])
+            run_requests.cancel(requester, slug, form["cancel"])
         else:
             names = [name for name in form if name.startswith(OPTION)]
             options = {name.removeprefix(OPTION): str(form[name]) for name in names}
-            asking.ask_for(requester, slug, form.get("job", ""), options)
+            run_requests.ask_for(requester, slug, form.get("job", ""), options)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse("")
@@ -121,8 +121,8 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _list(sandbox: Sandbox) -> dict[str, Any]:
-    rows = [_shown_run(run) for run in asking.runs_of(sandbox)]
-    return {"runs": rows, "is_on": any(row["is_on"] for row in rows), "worker": asking.is_worker_alive()}
+    rows = [_shown_run(run) for run in run_requests.runs_of(sandbox)]
+    return {"runs": rows, "is_on": any(row["is_on"] for row in rows), "worker": run_requests.is_worker_alive()}
 
 
 def _shown_run(run: PipelineRun) -> dict[str, Any]:

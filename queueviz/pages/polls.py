@@ -13,8 +13,8 @@ from queueviz import refusals
 from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import pacing, poll_drafts, polling
+from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
-from queueviz.courses.visits import CourseVisit, visit_course
 from queueviz.pages.projector import is_projector
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused

@@ -13,7 +13,7 @@ from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
 from queueviz.links import incidents, past_sandboxes, replay_state
 from queueviz.links.past_sandboxes import Moment
-from queueviz.pages import reading
+from queueviz.pages import page_snapshot
 from queueviz.pages.redirects import go_again
 from queueviz.whole_numbers import event_number
 from sandbox.control.rights import VERBS
@@ -102,7 +102,7 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
         "reached_rate": None,
         "sandbox": {**now["sandbox"], "state": result["state"]},
     }
-    drawn = reading.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
+    drawn = page_snapshot.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
     if "live" in drawn:
         drawn["live"]["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
         drawn["texts"]["texts"] |= words(PLAYER_WORDS | WORDS)

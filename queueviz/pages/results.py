@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from queueviz.access import visitor
 from queueviz.courses import difference_texts, grade_formats, grades, regrading, releases
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course, Enrolment
-from queueviz.courses.visits import visit_course
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 

@@ -13,7 +13,7 @@ from queueviz.access import hidden_names, policy, visitor
 from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Part
 from queueviz.clusters import attached_clusters, reset_undo
-from queueviz.pages import reading, replay
+from queueviz.pages import page_snapshot, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.pages.first_steps import first_step
 from queueviz.sandboxes import ownership, visitor_actions
@@ -43,7 +43,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     context = shell(request, visit, tab)
     if context["snapshot"]["sandbox"]["state"] == "branching":
         return redirect("branching", slug)
-    context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
+    context |= page_snapshot.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
     if tab == "board" and visit.may("act") and not visit.is_attached:
         context["first_step"] = first_step(request, context["snapshot"]["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
@@ -63,7 +63,7 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     context = shell(request, visit, name, wake=False)
     if "at" in request.GET and board.replayed:
         return replay.part(request, board, template, context)
-    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
+    context |= page_snapshot.of_page(board, slug, context["snapshot"], request.GET)
     return render(request, template, context)
 
 

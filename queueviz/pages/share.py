@@ -25,7 +25,7 @@ from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links import branching, byte_ranges, recipe_links, share_links, share_recordings
 from queueviz.links.share_links import Share, Shown
 from queueviz.models import Sandbox
-from queueviz.pages import linked
+from queueviz.pages import live_links
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
 from queueviz.whole_numbers import whole
@@ -118,7 +118,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
     """Show the target of a link: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
     if link.kind == share_links.LIVE:
-        return linked.through(request, link, secret)
+        return live_links.through(request, link, secret)
     if link.kind == share_links.FORK:
         return render(request, "queueviz/pages/fork.html", {"link": link, "secret": secret})
     address = _absolute(request, "shared", secret)

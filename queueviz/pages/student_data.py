@@ -10,9 +10,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from queueviz.access import policy, visitor
-from queueviz.courses import belongings, exporting, forgetting, joining, releases, retention
+from queueviz.courses import deletion, exporting, joining, releases, retention, student_records
+from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.models import Enrolment
-from queueviz.courses.visits import CourseVisit, visit_course
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 
@@ -29,7 +29,7 @@ def own(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "GET":
         return _shown(request, visit, enrolment, reverse("course-data", args=[slug]))
     _demand_confirmed(request)
-    forgetting.forget(requester, enrolment)
+    deletion.forget(requester, enrolment)
     joining.leave(requester, visit.course)
     return redirect("join")
 
@@ -52,7 +52,7 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     if request.method == "GET":
         return _shown(request, visit, enrolment, reverse("course-student-data", args=[slug, number]))
     _demand_confirmed(request)
-    forgetting.forget(requester, enrolment)
+    deletion.forget(requester, enrolment)
     return redirect("course", slug)
 
 
@@ -81,7 +81,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
             },
         )
     _demand_confirmed(request)
-    forgetting.forget_course(requester, visit.course)
+    deletion.forget_course(requester, visit.course)
     return redirect("course-new")
 
 
@@ -103,7 +103,7 @@ def _demand_confirmed(request: HttpRequest) -> None:
 
 
 def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, address: str) -> HttpResponse:
-    owned = belongings.of(enrolment)
+    owned = student_records.of(enrolment)
     context: dict[str, Any] = {
         "course": visit.course,
         "enrolment": enrolment,
@@ -114,7 +114,7 @@ def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, addre
             for submission in enrolment.submissions.order_by("begun_at")
         ],
         "sandboxes": len(owned.sandboxes),
-        "browsers": len(belongings.sessions_of([enrolment])),
+        "browsers": len(student_records.sessions_of([enrolment])),
         "kept_until": retention.kept_until(visit.course),
     }
     return render(request, "queueviz/pages/course_data.html", context)

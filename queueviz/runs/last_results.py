@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from queueviz.runs import places
-from queueviz.runs.printed import lines_of
+from queueviz.runs import directories
+from queueviz.runs.text_tables import lines_of
 from sandbox.pipeline.jobs.job import WrongOption
-from sandbox.pipeline.results import Manifest, manifest_of
+from sandbox.pipeline.runs.results import Manifest, manifest_of
 
 SHOW = "show"
 SQL = "sql"
@@ -33,7 +33,7 @@ def directories_of(name: str) -> dict[str, str]:
     """Return result directories by job, for jobs that have a result of this name in this data home."""
     from sandbox.pipeline.jobs import JOBS
 
-    results = {job: places.result_of(job, name) for job in JOBS}
+    results = {job: directories.result_of(job, name) for job in JOBS}
     return {job: str(out) for job, out in results.items() if manifest_of(out) is not None}
 
 

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from queueviz.runs import places
+from queueviz.runs import directories
 from sandbox.kernel.errors import CorruptRecord
-from sandbox.pipeline.results import Manifest, manifest_of
+from sandbox.pipeline.runs.results import Manifest, manifest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,7 @@ class Result:
 
     def __init__(self, job: str, slug: str) -> None:
         self.slug = slug
-        self._out = places.result_of(job, slug)
+        self._out = directories.result_of(job, slug)
         self.manifest = self._newest()
 
     @property

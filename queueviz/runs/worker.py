@@ -18,12 +18,12 @@ from django.utils import timezone
 from django.utils.translation import override
 
 from queueviz.models import PipelineRun
-from queueviz.runs import places, sentences
+from queueviz.runs import directories, worker_errors
 from queueviz.runs.heartbeat import Heartbeat
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.launch import ENDED, Order
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Order
+from sandbox.pipeline.runs.results import manifest_of
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ class Worker:
         """
         if not self.heartbeat.take():
             return False
-        _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, sentences.WORKER_ENDED)
+        _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, worker_errors.WORKER_ENDED)
         return True
 
     def run(self, over: Callable[[], bool]) -> None:
@@ -129,7 +129,7 @@ class Worker:
     def end(self) -> None:
         """The run at work is given up."""
         if self._current is not None:
-            self._finish(State.FAILED, sentences.WORKER_STOPPED)
+            self._finish(State.FAILED, worker_errors.WORKER_STOPPED)
         if self._child is not None:
             self._child.kill()
             self._let_go(END_WITHIN_S)
@@ -184,7 +184,7 @@ class Worker:
         if wish is None or wish:  # the sandbox is gone, or a visitor cancelled it
             self._cancel(current)
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
-            self._cancel(current, sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
+            self._cancel(current, worker_errors.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
 
     def _cancel(self, current: Current, reason: Any = "", /, **values: Any) -> None:
         current.cancelled_s, current.why, current.values = self._now(), reason, values
@@ -206,20 +206,20 @@ class Worker:
 
     def _start(self, run: PipelineRun) -> None:
         slug = run.sandbox.slug
-        sources = places.sources_of(slug)
-        out = str(places.result_of(run.job, slug))
-        sealed = places.sealed_of(sources.stores) if sources is not None else {}
+        sources = directories.sources_of(slug)
+        out = str(directories.result_of(run.job, slug))
+        sealed = directories.sealed_of(sources.stores) if sources is not None else {}
         order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options, sealed)
         self._current = Current(run.pk, order, self._now())
         if sources is None:
-            return self._finish(State.FAILED, sentences.NO_SANDBOX)
+            return self._finish(State.FAILED, worker_errors.NO_SANDBOX)
         try:
             self._warm().order(order)
         except SandboxError as error:
             self._finish(State.FAILED, str(error))
         except OSError as error:
             self._let_go()
-            self._finish(State.FAILED, sentences.NOT_STARTED, why=error.strerror or str(error))
+            self._finish(State.FAILED, worker_errors.NOT_STARTED, why=error.strerror or str(error))
         return None
 
     def _warm(self) -> Child:
@@ -256,10 +256,10 @@ class Worker:
             self._current = None
             return None
         if b"OutOfMemoryError" in self._last_words():
-            return self._finish(State.FAILED, sentences.NO_MEMORY)
+            return self._finish(State.FAILED, worker_errors.NO_MEMORY)
         if code < 0:
-            return self._finish(State.FAILED, sentences.KILLED, signal=-code)
-        return self._finish(State.FAILED, sentences.DIED, code=code)
+            return self._finish(State.FAILED, worker_errors.KILLED, signal=-code)
+        return self._finish(State.FAILED, worker_errors.DIED, code=code)
 
     def _last_words(self) -> bytes:
         try:

@@ -2,8 +2,8 @@
 
 from queueviz import engine
 from sandbox.cluster.templates import bare, template_of
+from sandbox.labs.lab_from_run import saved_run
 from sandbox.labs.lab_program import lab_program
-from sandbox.labs.saved import saved_run
 
 
 def text_of(slug: str, at: int) -> str:

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from queueviz.boards.explained import EXPLAINED, Explained
+from queueviz.boards.explanations import EXPLAINED, Explained
 
 register = template.Library()
 

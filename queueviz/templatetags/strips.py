@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django import template
 
-from queueviz.boards.down import down_text, known_text, risk_text
-from queueviz.boards.flow import delivered_text, retry_text
+from queueviz.boards.down_queue_texts import down_text, known_text, risk_text
+from queueviz.boards.lag_texts import delivered_text, retry_text
 from queueviz.boards.member_words import differ_text, words_text
 from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState, MemberRow
 

@@ -1,7 +1,7 @@
 """Changes of a cluster between two polls, written to its journal here."""
 
 from sandbox.attached.picture import RUNNING, BrokerSeen, Picture, ServerSeen
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import Waiting
 from sandbox.control.limits import AttachedLimits
 from sandbox.journal.events import LagMarked, MemberJoined, MemberLeft, NodeAnswered, NodeSilent

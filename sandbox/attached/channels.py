@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sandbox.attached.snapshot.boards import is_there, read_board, read_locks, read_topics
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import read_groups
 from sandbox.attached.snapshot.rebalance import read_rebalance
 from sandbox.attached.snapshot.topology import read_topology

@@ -10,7 +10,7 @@ from sandbox.attached.polls import Polls
 from sandbox.attached.reach import Reach
 from sandbox.attached.resets import Resets
 from sandbox.attached.settings import PREFIX, AttachedSettings
-from sandbox.attached.snapshot import trouble, whole
+from sandbox.attached.snapshot import trouble, whole_cluster
 from sandbox.attached.watch import Watch
 from sandbox.attached.wire import Wires
 from sandbox.cluster.journal_files import page_from_memory
@@ -125,7 +125,7 @@ class AttachedCluster:
         `asked_at` of a topic: when the ends of its queues were reported, in milliseconds.
         """
         self.watch.look()
-        drawn = whole.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
+        drawn = whole_cluster.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
         troubles = self._troubles()
         now_ms = self.clock.now_ms()
         return {

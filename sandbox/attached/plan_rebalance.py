@@ -3,7 +3,7 @@
 from typing import Any
 
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import COLOURS, GroupSeen
+from sandbox.attached.snapshot.group_reports import COLOURS, GroupSeen
 from sandbox.cluster.actors.strategies import make_strategy
 from sandbox.control.questions import PlanRebalance
 from sandbox.kernel.errors import ActionRefused

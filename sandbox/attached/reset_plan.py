@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sandbox.attached.picture import BrokerSeen, Offsets, Picture
 from sandbox.attached.reach import Reach
 from sandbox.attached.snapshot.brokers import version_of
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.attached.topic_places import brokers_with
 from sandbox.kernel.errors import ActionRefused, BrokerRefused

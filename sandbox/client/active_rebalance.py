@@ -4,9 +4,9 @@ import logging
 from typing import Protocol
 
 from sandbox.client.config import ConsumeFromWhere
-from sandbox.client.division import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.queue_assignment import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.start_offset import StartOffset
 from sandbox.client.subscription import Subscription
 from sandbox.journal.events import QueueDropped, QueueTaken

@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Awaitable, Callable
 
-from sandbox.client.division import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.owned_queues import OwnedQueues
 from sandbox.client.pull_service import PullService
+from sandbox.client.queue_assignment import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.subscription import Subscription
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue

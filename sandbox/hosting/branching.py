@@ -18,8 +18,8 @@ from sandbox.control.actions import fields_of, name_of
 from sandbox.control.branch_orders import AnyOrder, BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.paced_sandbox import PacedSandbox
+from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import NO_CHANGES, Rerun
-from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import CAME, Row
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError

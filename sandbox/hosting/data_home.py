@@ -9,7 +9,7 @@ from pathlib import Path
 from sandbox.cluster.notices import Notice
 from sandbox.cluster.record import replace_file
 from sandbox.control.limits import MIB, HostLimits
-from sandbox.hosting.share import Share
+from sandbox.hosting.engine_share import Share
 
 HOME_FULL = (
     "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "

@@ -14,11 +14,11 @@ from typing import Any, BinaryIO
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import LiveEnvironment
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.host import Host
 from sandbox.hosting.lease import Lease
 from sandbox.hosting.port import EnginePort
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy
 
 log = logging.getLogger(__name__)

@@ -21,17 +21,17 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
-from sandbox.hosting.beginnings import Beginnings
 from sandbox.hosting.branches import Branches, demand_complete
+from sandbox.hosting.claimed_sandboxes import Holding
 from sandbox.hosting.data_home import DataHome
-from sandbox.hosting.holding import Holding
+from sandbox.hosting.engine_share import Share
+from sandbox.hosting.initial_files import Beginnings
 from sandbox.hosting.interventions import Interventions
 from sandbox.hosting.lease import Lease
 from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
-from sandbox.hosting.past import Past
+from sandbox.hosting.past_states import Past
 from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot

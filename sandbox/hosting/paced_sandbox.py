@@ -16,7 +16,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
-from sandbox.hosting.pace import Pace
+from sandbox.hosting.loop_pacer import Pace
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
 from sandbox.kernel.errors import CorruptRecord

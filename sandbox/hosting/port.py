@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sandbox.control.access_keys import Keys
     from sandbox.control.branch_orders import AnyOrder, RunOrder
     from sandbox.hosting.host import Host
-    from sandbox.hosting.stretches import Line
+    from sandbox.hosting.repeatable_ranges import Line
     from sandbox.queries.changes import Changes
     from sandbox.queries.rows.snapshot import Snapshot
     from sandbox.queries.state_at import Kept, StateAt

@@ -20,7 +20,7 @@ from sandbox.control.actions import fields_of, name_of
 from sandbox.control.branch_orders import Came, Done, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.branching import Run
-from sandbox.hosting.stretches import line_of
+from sandbox.hosting.repeatable_ranges import line_of
 from sandbox.journal.events.life import LimitReached
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines

@@ -8,8 +8,8 @@ from sandbox.cluster import record as records
 from sandbox.cluster.new_sandbox import port_of
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
-from sandbox.hosting.copies import newest
-from sandbox.hosting.share import Share
+from sandbox.hosting.engine_share import Share
+from sandbox.hosting.reclaimed_copies import newest
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
 from sandbox.queries.rows.snapshot import SandboxRow
 

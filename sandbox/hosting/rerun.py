@@ -14,7 +14,7 @@ from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import FILE_NAME
 from sandbox.control.actions import Action, parse_action
-from sandbox.hosting.history_again import take_history
+from sandbox.hosting.history_reuse import take_history
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
 from sandbox.journal.events.life import HISTORY

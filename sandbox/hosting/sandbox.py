@@ -28,7 +28,7 @@ from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.snapshot.channels import read_channel
-from sandbox.queries.snapshot.whole import draw_snapshot
+from sandbox.queries.snapshot.whole_sandbox import draw_snapshot
 from sandbox.queries.snapshot_cache import SnapshotCache
 
 log = logging.getLogger(__name__)

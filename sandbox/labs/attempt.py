@@ -16,12 +16,12 @@ from sandbox.journal.events import (
     StepMet,
 )
 from sandbox.kernel.errors import ActionRefused
-from sandbox.labs.asked import Answer
+from sandbox.labs.affected_predictions import OTHER, TEXTS
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Lab, Question, Step, Truth
-from sandbox.labs.marking import _
+from sandbox.labs.question_kinds import Answer
 from sandbox.labs.receipt import Receipt, Receipts
-from sandbox.labs.touched import OTHER, TEXTS
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict, ordered
 
 Part = Literal["predict", "say", "why"]

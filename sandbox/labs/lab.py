@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sandbox.control.actions import Action
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Kind
 from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.question_kinds import Answer, Choice, EventClick, Kind
 from sandbox.labs.script import Play
 from sandbox.labs.verdict import Verdict
 

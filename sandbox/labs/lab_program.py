@@ -6,9 +6,9 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from sandbox.control.actions import Action, CreateTopic, ResetOffsets, StartConsumer, fields_of, name_of
+from sandbox.labs.lab_from_run import Later, SavedRun
+from sandbox.labs.placeholders import MARK
 from sandbox.labs.python_text import Call, call_of, literal, names_in
-from sandbox.labs.saved import Later, SavedRun
-from sandbox.labs.to_fill_in import MARK
 
 WAIT_MS_MAX = 600_000  # longer ones are cut: a lab is done in about ten minutes
 SHOWN_CHARS = 60  # of a value in a text
@@ -22,12 +22,12 @@ Replace every text that begins with {mark}; then `manage.py lab check` this file
 
 from sandbox.control.actions import {actions}
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Number
+from sandbox.labs.question_kinds import Number
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.lab import Lab, Question, Step, WrongScript
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 from sandbox.labs.script import Hands
-from sandbox.labs.to_fill_in import carried_out, truth
+from sandbox.labs.placeholders import carried_out, truth
 from sandbox.labs.verdict import Verdict
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sandbox.journal.events import ActionTaken
 from sandbox.labs.evidence import Evidence, Seen
-from sandbox.labs.marking import _
-from sandbox.labs.moves import Lives, Move, moves_since
+from sandbox.labs.queue_moves import Lives, Move, moves_since
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 COUNTED_MS = 4_000  # longer than a handler of these labs works: what came again is finished by then

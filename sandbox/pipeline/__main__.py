@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.running import Runner
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.runner import Runner
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sandbox.pipeline.rocketmq import RocketMQ
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
-from sandbox.pipeline.where import KEPT_IN, NoSpark
+from sandbox.pipeline.spark.master_address import KEPT_IN, NoSpark
 
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {

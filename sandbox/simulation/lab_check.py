@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab
+from sandbox.labs.placeholders import unfinished
 from sandbox.labs.script import Play, nothing
-from sandbox.labs.to_fill_in import unfinished
 from sandbox.labs.verdict import Verdict
 from sandbox.simulation.lab_loader import FILES, lab_of, line_in
 from sandbox.simulation.lab_player import Played, play

@@ -15,8 +15,8 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import load_origin
 from sandbox.control.limits import HostLimits
+from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
 from sandbox.kernel.errors import ActionRefused

@@ -6,8 +6,8 @@ from pathlib import Path
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.cluster.origin import load_origin
+from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import Row
 from sandbox.recording import journal_range
 from sandbox.recording.frame import About, Frame, in_range

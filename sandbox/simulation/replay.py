@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sandbox.cluster.origin import load_origin
+from sandbox.hosting.repeatable_ranges import Stretch, recorded_until, stretches_of
 from sandbox.hosting.rerun import Difference, Rerun
-from sandbox.hosting.stretches import Stretch, recorded_until, stretches_of
 from sandbox.journal.schema import Row
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from queueviz.pages.keep import OPERATIONS
+from queueviz.pages.sandbox_operations import OPERATIONS
 from sandbox.control.actions import BY_NAME as ACTIONS
 
 ADMIN = "admin/"

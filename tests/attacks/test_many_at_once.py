@@ -20,7 +20,7 @@ from queueviz.access.visitor import Visitor
 from queueviz.links import share_links
 from queueviz.management.commands import serve
 from queueviz.models import AuditRecord, Grant, Sandbox
-from queueviz.runs import asking
+from queueviz.runs import run_requests
 from queueviz.sandboxes import ownership
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -82,7 +82,7 @@ def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, por
 
     def ask(n: int) -> int:
         try:
-            asking.ask_for(Visitor(user=user), slugs[n], "latency", {})
+            run_requests.ask_for(Visitor(user=user), slugs[n], "latency", {})
         except ActionRefused as refused:
             return refused.status
         return 201

@@ -32,8 +32,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from sandbox.kernel.clock import wall_ms
-from sandbox.pipeline.launch import Child, Where, environment_of
-from sandbox.pipeline.sources.places import log_files
+from sandbox.pipeline.runs.launch import Child, Where, environment_of
+from sandbox.pipeline.sources.queue_positions import log_files
 from sandbox.pipeline.sources.records import rows_of
 from tests.bench import pipeline_sealed
 from tests.bench.pipeline_sealed import KINDS, LIGHT, Sealed, Took, took

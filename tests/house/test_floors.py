@@ -26,12 +26,12 @@ OPEN_TO_WEB = (
     "sandbox.labs.incidents",
     "sandbox.labs.lab",
     "sandbox.labs.lab_program",
-    "sandbox.labs.saved",
+    "sandbox.labs.lab_from_run",
     "sandbox.tools.reference",
     "sandbox.tools.store_feed",
     "sandbox.commands.reset.undo",
-    "sandbox.pipeline.launch",
-    "sandbox.pipeline.results",
+    "sandbox.pipeline.runs.launch",
+    "sandbox.pipeline.runs.results",
     "sandbox.pipeline.jobs",
 )
 

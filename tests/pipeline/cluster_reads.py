@@ -3,8 +3,8 @@
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from sandbox.pipeline.access import Access
 from sandbox.pipeline.sources.cluster import ClusterReader, RangePartition
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_line import Dial
 from sandbox.pipeline.sources.cluster_link import Link
 from sandbox.pipeline.sources.cluster_options import asked_of, stream_of

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from queueviz.management.commands import pipeline
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
 from tests.golden.golden_stores import unpack
 
 Told = list[dict[str, Any]]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sandbox.kernel.chance import Chance
-from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.audit.one_process import audit
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.queries.rows.stores import summary_row

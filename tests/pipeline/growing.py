@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow.dataset
 
-from sandbox.pipeline.launch import ENDED, Child, Order
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.audits import table
 from tests.pipeline.store_reads import Broker
 from tests.unit.store.stores import message

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.pipeline.launch import environment_of, spark_home
+from sandbox.pipeline.runs.launch import environment_of, spark_home
 from tests.pipeline.command_line import children
 from tests.server.processes import in_sessions
 from tests.server.server import until

@@ -11,7 +11,7 @@ import fastavro
 import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run, Told
 from tests.pipeline.store_reads import written

@@ -10,8 +10,8 @@ import pytest
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
-from sandbox.pipeline.few import FEW_BYTES
 from sandbox.pipeline.sealed.reading import parts_of
+from sandbox.pipeline.spark.small_runs import FEW_BYTES
 from sandbox.simulation.world import World
 from tests.golden.golden_stores import MANIFEST, queue_ends, rows
 from tests.pipeline.audits import Table, run_over, table

@@ -18,8 +18,8 @@ from sandbox.journal.events import (
 )
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import SegmentWriter, last_seq, rows_since
-from sandbox.pipeline.launch import ENDED, Child, Order
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.simulation.world import BEGIN_MS
 from tests.pipeline.audits import Row, Table, run_over, table
 from tests.pipeline.conftest import Run

@@ -14,7 +14,7 @@ import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress, decompress
 from sandbox.pipeline.jobs import JOBS
-from sandbox.pipeline.results import NAME, manifest_of
+from sandbox.pipeline.runs.results import NAME, manifest_of
 from sandbox.pipeline.sources.records import SCHEMA, rows_of
 from sandbox.store.reader import StoreReader
 from tests.golden.golden_stores import rows

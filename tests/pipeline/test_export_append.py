@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from queueviz.runs.printed import lines_of
-from sandbox.pipeline.appended import OtherResult, check_unchanged
-from sandbox.pipeline.results import Manifest, manifest_of, publish
+from queueviz.runs.text_tables import lines_of
+from sandbox.pipeline.runs.appended_results import OtherResult, check_unchanged
+from sandbox.pipeline.runs.results import Manifest, manifest_of, publish
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
 from tests.pipeline.store_reads import written

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 
 from queueviz.management.commands.pipeline import Command, options_of, query_of
-from queueviz.runs.printed import lines_of
-from sandbox.pipeline.results import manifest_of
+from queueviz.runs.text_tables import lines_of
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.conftest import Run
 
 pytestmark = pytest.mark.pipeline

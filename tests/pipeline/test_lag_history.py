@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import COLUMNS
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
 from sandbox.simulation.world import World
 from tests.pipeline.audits import table

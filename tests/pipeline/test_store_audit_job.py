@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.audit.one_process import audit
 from sandbox.pipeline.sources.records import rows_of
 from tests.golden.golden_stores import unpack
 from tests.pipeline.audits import table

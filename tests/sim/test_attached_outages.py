@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.attached.picture import GONE_MS, Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import retrying
 from sandbox.control.limits import AttachedLimits
 from sandbox.kernel.clock import ScaledClock

@@ -18,6 +18,7 @@ from sandbox.journal.events import (
 )
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import queue_of
+from sandbox.labs.evidence_measures import finished_twice, out_of_order
 from sandbox.labs.incidents import (
     INCIDENTS,
     lost_subscription,
@@ -32,7 +33,6 @@ from sandbox.labs.incidents import (
 from sandbox.labs.incidents.hot_queue import hottest_percent
 from sandbox.labs.incidents.incident import SEED
 from sandbox.labs.incidents.moments import given_again, lag_at
-from sandbox.labs.measures import finished_twice, out_of_order
 from tests.sim.incident_stage import LIMITS, Played, play, played
 
 SLOW = {"rebalance-storm", "member-holds-back", "more-members-than-queues"}  # marked wide

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from sandbox.cluster.templates import bare, template_of
 from sandbox.labs.catalogue import LABS
+from sandbox.labs.lab_from_run import saved_run
 from sandbox.labs.lab_program import lab_program
-from sandbox.labs.saved import saved_run
-from sandbox.labs.to_fill_in import MARK
+from sandbox.labs.placeholders import MARK
 from sandbox.simulation.lab_loader import FILES
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World

@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
-from queueviz.runs.places import sources_of_class
+from queueviz.runs.directories import sources_of_class
 from sandbox.cluster import record as records
 from sandbox.pipeline.sources.records import rows_of
-from sandbox.simulation.classroom.making import Lesson, make_class, make_student, write_sparse
+from sandbox.simulation.classroom.class_directories import Lesson, make_class, make_student, write_sparse
 from sandbox.store.reader import StoreReader
 from tests.server.server import run
 

@@ -11,7 +11,7 @@ from sandbox.control.interventions import Done
 from sandbox.control.questions import Question
 from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
-from sandbox.hosting.stretches import Line, Stretch
+from sandbox.hosting.repeatable_ranges import Line, Stretch
 from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.changes import Changes

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from queueviz.boards.page import Place
-from queueviz.boards.side import side_queues
+from queueviz.boards.retry_queues import side_queues
 from tests.web.engine_calls import HTMX, start
 
 

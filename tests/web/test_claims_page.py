@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from queueviz.links import reruns
-from queueviz.pages import claims
+from queueviz.pages import claim_tests
 from sandbox.control.actions import CrashActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import FakePort
@@ -41,7 +41,7 @@ def shown(visitor: Client, slug: str, result: dict[str, Any] | None, state: str 
 
 
 def test_every_claim_has_words() -> None:
-    assert set(claims.CLAIMS) == set(claims.CASES) == set(CLAIMS)
+    assert set(claim_tests.CLAIMS) == set(claim_tests.CASES) == set(CLAIMS)
 
 
 def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine: str) -> None:

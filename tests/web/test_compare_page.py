@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz.boards.compared import instead_of, lines_of
+from queueviz.boards.run_comparison import instead_of, lines_of
 from queueviz.links import reruns
 from queueviz.pages import compare
 from tests.web.fake_port import FakePort

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz.models import Course
-from queueviz.runs import places
+from queueviz.runs import directories
 from tests.web.analytics_results import TABLES, leave_analytics
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, course_of, joined
@@ -18,7 +18,7 @@ course = course_of(LAB)
 
 
 def result(course: Course) -> Path:
-    return places.result_of("class_analytics", course.slug)
+    return directories.result_of("class_analytics", course.slug)
 
 
 def page_of(browser: Client, course: Course) -> str:

@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz.courses import grades, submissions
-from queueviz.courses.cells import cell
+from queueviz.courses.csv_cells import cell
 from queueviz.courses.grade_formats import exercism, folder_of, gradescope
 from queueviz.courses.grades import results_of
 from queueviz.models import Course, Grade, Regrade, Submission

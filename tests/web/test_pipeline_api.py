@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.runs.heartbeat import Heartbeat
 from queueviz.runs.tables import Result
 from tests.web.pipeline_results import leave
@@ -45,7 +45,7 @@ def test_a_run_is_asked_for_and_waits(visitor: Client, runs: str) -> None:
 
 
 def test_a_living_worker_is_reported(visitor: Client, runs: str) -> None:
-    heartbeat = Heartbeat(places.home() / places.FOLDER)
+    heartbeat = Heartbeat(directories.home() / directories.FOLDER)
     assert heartbeat.take()
     assert visitor.get(runs).json()["worker"] is True
     heartbeat.stop()

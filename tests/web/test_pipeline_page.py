@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.runs.heartbeat import Heartbeat
 from tests.web.clusters import browser_of, cluster
 from tests.web.fake_port import FakePort
@@ -120,7 +120,7 @@ def test_a_run_at_work_is_cancelled_by_its_button(visitor: Client, mine: str) ->
 
 def test_without_a_worker_the_page_says_which_command_starts_one(visitor: Client, mine: str) -> None:
     assert "manage.py pipelineworker" in page(visitor, mine)
-    heartbeat = Heartbeat(places.home() / places.FOLDER)
+    heartbeat = Heartbeat(directories.home() / directories.FOLDER)
     assert heartbeat.take()
     assert "manage.py pipelineworker" not in page(visitor, mine)
     heartbeat.stop()

@@ -24,15 +24,15 @@ from queueviz.courses.difference_texts import shown
 from queueviz.courses.models import Course
 from queueviz.courses.regrading import publish
 from queueviz.engine import directory_of
+from queueviz.runs.directories import result_of, sealed_of, sources_of, sources_of_class
 from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, lines_at, result_at, row_of
-from queueviz.runs.places import result_of, sealed_of, sources_of, sources_of_class
-from queueviz.runs.printed import lines_of
+from queueviz.runs.text_tables import lines_of
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.few import is_few
 from sandbox.pipeline.jobs.job import WrongOption
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
-from sandbox.pipeline.sentences import sentence_of
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
+from sandbox.pipeline.spark.small_runs import is_few
 from sandbox.simulation.many_replays import executed_again
 
 INTERRUPTED = 130

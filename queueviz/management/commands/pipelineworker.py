@@ -10,9 +10,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.runs.worker import Worker
-from sandbox.pipeline.launch import Child, Where
+from sandbox.pipeline.runs.launch import Child, Where
 
 SCRATCH = ".worker"  # Spark's own files; of this process only, so what a killed one left can go
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--beside", type=int, metavar="PID", help="end when that process, which started it, ends")
 
     def handle(self, *args: Any, master: str | None, remote: str | None, beside: int | None, **options: Any) -> None:
-        directory = places.home() / places.FOLDER
+        directory = directories.home() / directories.FOLDER
         scratch = directory / SCRATCH
         worker = Worker(directory, opener(Where(master, remote), scratch))
         if not worker.begin():

@@ -14,7 +14,7 @@ from queueviz import engine
 from queueviz.access.policy import every_sandbox
 from queueviz.operations import environment
 from queueviz.operations.remote_sandbox import RemoteRefused, RemoteSandbox
-from sandbox.hosting.stretches import line_of
+from sandbox.hosting.repeatable_ranges import line_of
 
 
 class Command(BaseCommand):

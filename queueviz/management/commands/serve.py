@@ -20,7 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from queueviz.access.database_limits import one_process_at_a_time
 from queueviz.engines import MOST_ENGINES, engines_for_this_machine
-from queueviz.runs.beside import WorkerBeside
+from queueviz.runs.worker_process import WorkerBeside
 from sandbox.kernel.errors import EngineBusy, Locked
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Command(BaseCommand):
     def serve(self, host: str, port: int) -> None:
         from queueviz import engine
         from queueviz.asgi import application
-        from queueviz.live import hubs, notified
+        from queueviz.live import hubs, process_notices
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
         from queueviz.lti.sender import Sender
         from queueviz.sandboxes import initial_histories
@@ -86,7 +86,7 @@ class Command(BaseCommand):
             application_close_timeout=5,
         )
         try:
-            notified.start(hubs.recheck)
+            process_notices.start(hubs.recheck)
         except ValueError as error:
             engine.stop()
             raise CommandError(f"Cannot start: {error}") from error
@@ -95,7 +95,7 @@ class Command(BaseCommand):
             server.run()
         finally:
             sender.stop()
-            notified.stop()
+            process_notices.stop()
             engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
 
 

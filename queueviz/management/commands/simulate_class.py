@@ -11,8 +11,8 @@ import orjson
 from django.core.management import BaseCommand, CommandError
 from tqdm import tqdm
 
-from sandbox.pipeline.sentences import sentence_of
-from sandbox.simulation.classroom.making import Lesson, Made, make_class
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.simulation.classroom.class_directories import Lesson, Made, make_class
 
 MOST_STUDENTS = 10_000
 MOST_MINUTES = 24 * 60

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from queueviz import engine
 from queueviz.access.visitor import Visitor
-from queueviz.courses import exporting, forgetting
+from queueviz.courses import deletion, exporting
 from queueviz.courses.models import Course, Enrolment
 from queueviz.operations.remote_pages import pages_of
 from queueviz.operations.remote_sandbox import RemoteRefused
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         if settings.QUEUEVIZ_RAY_ADDRESS or not _is_ours():
             _ask_server(enrolment, url)
         else:
-            sandboxes = forgetting.forget(Visitor(), enrolment)
+            sandboxes = deletion.forget(Visitor(), enrolment)
             engine.stop()
         counted = "" if sandboxes is None else f" with {sandboxes} sandboxes"
         self.stdout.write(f"{pseudonym} is deleted{counted}.")

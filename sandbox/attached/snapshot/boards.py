@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sandbox.attached.picture import RUNNING, Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import flow_of, retrying, with_retries
 from sandbox.attached.snapshot.queues import (
     BROKER_LIFE_MS,

@@ -1,7 +1,7 @@
 """All groups of a cluster over all topics, as far as brokers report (channel `groups/<slug>`)."""
 
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
 from sandbox.control.group_state import Flow, Standing
 from sandbox.message.topic_names import retry_topic

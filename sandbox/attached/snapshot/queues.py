@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sandbox.attached.member_says import NOWHERE, HeldQueue, Position, position
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow, ReportedQueueRow
 from sandbox.queries.rows.lag import row_lag

@@ -7,7 +7,7 @@ it, and all have reported), `lingers` (a member holds it that should not).
 """
 
 from sandbox.attached.picture import RUNNING
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.client.config import ClientConfig
 from sandbox.message.queue import MessageQueue

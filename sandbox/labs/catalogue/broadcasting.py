@@ -11,12 +11,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, OffsetsPersisted, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import sends, stored_by
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4

@@ -15,13 +15,13 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence_measures import finished_twice, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
-from sandbox.labs.measures import finished_twice, unfinished
-from sandbox.labs.moves import given_again
+from sandbox.labs.question_kinds import Answer, Choice, EventClick, Number
+from sandbox.labs.queue_moves import given_again
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 PATIENCE_S = 45  # after a crash; repetitions are counted by then

@@ -21,12 +21,12 @@ from sandbox.journal.events import (
     TransactionPrepared,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import keys_of, records_of, sends
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 from sandbox.message.topic_names import SCHEDULE_TOPIC
 

@@ -3,11 +3,11 @@
 from sandbox.control.actions import Action, ChangeActor, CreateTopic, SendMessages, StartConsumer, Subscription
 from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 COUNT_MOST, SPAN_MOST = 1_000, 2_000  # DefaultMQPushConsumer's own

@@ -13,11 +13,11 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4

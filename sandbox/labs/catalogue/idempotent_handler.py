@@ -12,12 +12,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.evidence_measures import unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import unfinished
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 INSERT, UPSERT = "insert", "upsert"  # labels of handlers: a row for each message, a row for each key

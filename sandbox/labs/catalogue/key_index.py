@@ -4,12 +4,12 @@ from sandbox.control.actions import Action, CreateTopic, SendMessages, StartCons
 from sandbox.control.questions import WalkIndex
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence_measures import keys_of, records_of, sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import keys_of, records_of, sends, stored_by
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import index_key_hash
 

@@ -13,12 +13,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, BrokerStarted, LockLapsed, LocksLost, PullAnswered, QueueLocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Number
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import done_to, out_of_order, unfinished
+from sandbox.labs.question_kinds import Answer, Choice, EventClick, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 BROKER, SLAVE, OTHER = "broker-a", 1, "broker-b"

@@ -19,12 +19,12 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence_measures import done_to
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import done_to
+from sandbox.labs.question_kinds import Answer, Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 BROKER, SHOP, MEMBERS = "broker-b", "shop", ("left", "right")

@@ -12,11 +12,11 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
+from sandbox.labs.question_kinds import Answer, Choice, EventClick, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 TRUST_S = 30  # how long a client trusts its own lock

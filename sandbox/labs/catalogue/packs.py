@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sandbox.kernel.chance import Chance
 from sandbox.labs.catalogue import named
 from sandbox.labs.lab import Lab
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 
 class Pack(NamedTuple):

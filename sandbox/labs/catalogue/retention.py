@@ -20,12 +20,12 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence_measures import sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import sends
+from sandbox.labs.question_kinds import Choice, Number
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 BROKER = "broker-a"

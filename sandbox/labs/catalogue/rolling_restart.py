@@ -14,11 +14,10 @@ from sandbox.control.actions import (
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
-from sandbox.labs.moves import Lives, Move, given_again, moves_since, needless
+from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
 from sandbox.labs.restarts import (
     ALL,
     CRASHED,
@@ -31,6 +30,7 @@ from sandbox.labs.restarts import (
     whole_round,
 )
 from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"

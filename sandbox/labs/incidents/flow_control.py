@@ -4,7 +4,7 @@ from sandbox.control.actions import ChangeActor, CreateTopic, SendMessages, Star
 from sandbox.journal.events import FlowControlChanged
 from sandbox.labs.incidents.incident import Incident, Marker, timed
 from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "indexer", "documents"
 SLOW_S, BURST_S, MEND_S, END_S = 25, 35, 80, 110

@@ -7,7 +7,7 @@ from sandbox.journal.events import MessagesStored
 from sandbox.labs.evidence import Evidence, queue_of
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "routing", "parcels"
 BIG = "megastore"

@@ -14,7 +14,7 @@ from sandbox.journal.events import CrashRepeated
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, given_again
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "mailer", "receipts"
 BURST = 120

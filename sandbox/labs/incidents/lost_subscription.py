@@ -5,7 +5,7 @@ from sandbox.journal.events import SubscriptionChanged
 from sandbox.labs.evidence import Delivery, Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, given_keys
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "fulfilment", "orders"
 BOTH, ONE = "paid || gift", "paid"

@@ -16,7 +16,7 @@ from sandbox.journal.events import BrokerStopped, MessagesStored
 from sandbox.labs.evidence import Evidence, Seen, queue_of
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, given_keys
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, BROKER, SLAVE = "settlement", "payments", "broker-a", 1
 APART_S, CUT_S, PROMOTE_S, BACK_S, END_S = 35, 45, 60, 66, 100

@@ -5,7 +5,7 @@ from sandbox.journal.events import QueuesAssigned
 from sandbox.labs.evidence import Evidence, Seen
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "thumbnails", "uploads"
 OUT_S, MEND_S, END_S = 45, 105, 150

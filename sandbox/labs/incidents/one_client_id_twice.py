@@ -5,7 +5,7 @@ from sandbox.journal.events import OffsetCommitted, QueuesAssigned
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, QUEUES = "invoicing", "invoices", 4
 FIRST, COPY, MENDED = "A", "B", "C"

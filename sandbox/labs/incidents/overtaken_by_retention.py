@@ -13,7 +13,7 @@ from sandbox.journal.events import MinOffsetMoved, OffsetCommitted, OffsetMoved
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, BROKER = "archiver", "readings", "broker-a"
 SLOW_MS, FAST_MS = (360, 440), (20, 40)

@@ -14,7 +14,7 @@ from sandbox.journal.events import QueueTaken
 from sandbox.labs.evidence import Evidence, Seen
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, given_again
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "pricing", "quotes"
 MEMBERS = ("A", "B", "C", "D")

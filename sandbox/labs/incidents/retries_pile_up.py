@@ -5,7 +5,7 @@ from sandbox.journal.events import MessageRetried
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "invoicing", "orders"
 RELEASE_S, MEND_S, END_S = 30, 100, 175

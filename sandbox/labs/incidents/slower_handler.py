@@ -11,7 +11,7 @@ from sandbox.control.actions import (
 )
 from sandbox.labs.incidents.incident import Incident, Marker, timed
 from sandbox.labs.incidents.moments import act, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "billing", "orders"
 OLD_MS, NEW_MS = (50, 90), (700, 900)

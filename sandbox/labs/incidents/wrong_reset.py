@@ -5,7 +5,7 @@ from sandbox.journal.events import OffsetsReset
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import BEGIN_MS, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "loyalty", "purchases"
 RESET_S, MEND_S, END_S = 90, 105, 135

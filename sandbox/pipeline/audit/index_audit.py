@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.pipeline.audit.chains import Chains
-from sandbox.pipeline.audit.found import Found, Notes, Part, found_of
 from sandbox.pipeline.audit.index_cover import stretches_of, torn_at
 from sandbox.pipeline.audit.key_walk import LogKeys, keys_between
 from sandbox.pipeline.audit.log_audit import Place
-from sandbox.pipeline.audit.lost import Lost
+from sandbox.pipeline.audit.lost_ranges import Lost
+from sandbox.pipeline.audit.piece_results import Found, Notes, Part, found_of
 from sandbox.pipeline.audit.store_log import StoreLog
-from sandbox.pipeline.sources.places import Longs
+from sandbox.pipeline.sources.queue_positions import Longs
 from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, seconds_text
 from sandbox.store.index_head import END_PHYSICAL_AT, Head, head_findings
 from sandbox.store.reader_files import OpenFiles

@@ -8,10 +8,10 @@ import numpy as np
 from sandbox.message.string_hash import java_hash
 from sandbox.message.sys_flag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
 from sandbox.pipeline.audit.log_columns import LogFile, Records
+from sandbox.pipeline.audit.property_texts import Texts
 from sandbox.pipeline.audit.store_log import Stopped, StoreLog
-from sandbox.pipeline.audit.texts import Texts
 from sandbox.pipeline.audit.topics import topics_in
-from sandbox.pipeline.sources.places import Longs
+from sandbox.pipeline.sources.queue_positions import Longs
 
 _UNSIGNED = 0xFFFF_FFFF
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sandbox.message import record
 from sandbox.message.record import Blank, Broken, Layout
 from sandbox.message.sys_flag import BORN_HOST_V6, STORE_HOST_V6
-from sandbox.pipeline.sources.places import Log, Longs
+from sandbox.pipeline.sources.queue_positions import Log, Longs
 
 RECORDS_AT_ONCE = 65_536
 

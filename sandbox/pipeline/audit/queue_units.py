@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.sources.places import UNIT, Longs
+from sandbox.pipeline.sources.queue_positions import UNIT, Longs
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_files import FileRun, OpenFiles

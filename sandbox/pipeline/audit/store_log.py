@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sandbox.message.record import Broken
 from sandbox.pipeline.audit.log_columns import LogFile, Records, Stop
-from sandbox.pipeline.sources.places import EVERYTHING, Log, Longs, places
+from sandbox.pipeline.sources.queue_positions import EVERYTHING, Log, Longs, places
 
 MAX_MAPPED = 4
 

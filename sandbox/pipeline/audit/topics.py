@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sandbox.pipeline.audit.log_columns import LogFile, Records
-from sandbox.pipeline.sources.places import Longs
+from sandbox.pipeline.sources.queue_positions import Longs
 
 
 def topics_in(file: LogFile, records: Records) -> tuple[list[str], Longs]:

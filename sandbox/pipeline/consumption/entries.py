@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import orjson
 
-from sandbox.pipeline.few import gathered
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
-from sandbox.pipeline.where import KEPT_IN
+from sandbox.pipeline.spark.master_address import KEPT_IN
+from sandbox.pipeline.spark.small_runs import gathered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from sandbox.message.topic_names import RETRY_PREFIX
-from sandbox.pipeline.consumption.given_rows import rows_of
-from sandbox.pipeline.consumption.stored import names_of
+from sandbox.pipeline.consumption.literal_rows import rows_of
+from sandbox.pipeline.consumption.stored_messages import names_of
 from sandbox.pipeline.jobs.job import Source
 from sandbox.store.reader import StoreReader
 

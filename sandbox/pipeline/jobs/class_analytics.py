@@ -13,9 +13,9 @@ Every attempt counts.  Journals that cannot be read, and labs that this release 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.graded import Piece, Rows, graded, tables_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.journal_grades import Piece, Rows, graded, tables_of
+from sandbox.pipeline.spark.parallel_work import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

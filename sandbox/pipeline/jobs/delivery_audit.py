@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from sandbox.pipeline.consumption import deliveries, progress
 from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.consumption.order import order_breaks
-from sandbox.pipeline.consumption.stored import copies, stored_messages
+from sandbox.pipeline.consumption.stored_messages import copies, stored_messages
 from sandbox.pipeline.consumption.verdicts import Evidence, messages_of, repeats_of, summary_of, with_origin
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.sealing import seal_ahead

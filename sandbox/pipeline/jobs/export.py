@@ -1,21 +1,21 @@
-"""The messages of a store as files for other tools: the columns of the store source, in a format of `pipeline.written`.
+"""Export of a store's messages as files for other tools: the columns of its source, in a format of `runs.result_files`.
 
 With several stores the first column is the store's name.  `body` and `bodySchema` make bodies columns
 (`sources.bodies`); how many were malformed is counted.  Of Parquet, `partition_by` names columns whose values become
-directories, and with `append` what came since the last export goes beside it (`pipeline.appended`); `iceberg` registers
-the Parquet files as a table (`pipeline.iceberg`).
+directories, and with `append` what came since the last export goes beside it (`runs.appended_results`); `iceberg`
+registers the Parquet files as a table (`runs.iceberg`).
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.appended import OtherResult, before, check_columns, goes_on
-from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.runs.appended_results import OtherResult, before, check_columns, goes_on
+from sandbox.pipeline.runs.iceberg import ICEBERG, check
+from sandbox.pipeline.runs.result_files import FORMATS
 from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
 from sandbox.pipeline.sources.option_values import listed
-from sandbox.pipeline.written import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -21,9 +21,9 @@ Sentences are English.  Labs that this release does not know are left out.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.graded import Piece, Rows, graded, tables_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.journal_grades import Piece, Rows, graded, tables_of
+from sandbox.pipeline.spark.parallel_work import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,7 +20,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
-from sandbox.pipeline.written import FORMATS
+from sandbox.pipeline.runs.result_files import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -66,7 +66,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
             **sink
         ).mode("append").save()
     except Exception as error:
-        from sandbox.pipeline.sentences import sentence_of
+        from sandbox.pipeline.runs.error_sentences import sentence_of
 
         raise ImportStopped(
             f"{sentence_of(error)} Some rows may have been sent before; with --option run={sink['run']} "

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sandbox.pipeline.carried import carried
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
 from sandbox.pipeline.lag import result_store
 from sandbox.pipeline.lag.batches import take
 from sandbox.pipeline.lag.fold import WANTED
+from sandbox.pipeline.spark.batch_function import carried
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline.consumption.entries import entries_of, kept
-from sandbox.pipeline.consumption.stored import PLACE, QUEUE, stored_messages
+from sandbox.pipeline.consumption.stored_messages import PLACE, QUEUE, stored_messages
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.sealing import seal_ahead
 

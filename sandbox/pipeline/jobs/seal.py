@@ -12,8 +12,8 @@ Iceberg table of the sealed files (`pipeline.sealed.table`).
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.runs.iceberg import ICEBERG, check
 from sandbox.pipeline.sealed import table
 from sandbox.pipeline.sealed.sealing import seal_stores
 from sandbox.pipeline.sources.store_options import store_at

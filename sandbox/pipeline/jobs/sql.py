@@ -1,6 +1,6 @@
 """One query over messages, journals and the last results: `result` is what it selects.
 
-`query` is one SELECT (`pipeline.read_only`); which tables there are is in `pipeline.views`.  `results` is JSON,
+`query` is one SELECT (`pipeline.sql.read_only`); which tables there are is in `pipeline.sql.views`.  `results` is JSON,
 directory by job, filled in by the command.
 """
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.narrowing import options_of
-from sandbox.pipeline.read_only import QueryRefused, asked_of, check_resolved
 from sandbox.pipeline.sources.bodies import OPTIONS
-from sandbox.pipeline.spark_says import of_spark
-from sandbox.pipeline.views import made, named, views_of
+from sandbox.pipeline.spark.error_text import of_spark
+from sandbox.pipeline.sql.pushed_filters import options_of
+from sandbox.pipeline.sql.read_only import QueryRefused, asked_of, check_resolved
+from sandbox.pipeline.sql.views import made, named, views_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sandbox.pipeline.lag import result_store, saved
+from sandbox.pipeline.lag import fold_json, result_store
 from sandbox.pipeline.lag.fold import Fold, JournalLine
 from sandbox.pipeline.lag.result_store import STATE, Place
 from sandbox.pipeline.lag.rows import COLUMNS, WIDTHS_MS
@@ -61,13 +61,13 @@ def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
     """One sandbox: its rows of all tables, and one with its saved state."""
     if entries.num_rows == 0:
         return _with_nulls(states, STATE)
-    fold = saved.load(states.column(STATE)[0].as_py()) if states.num_rows else Fold()
+    fold = fold_json.load(states.column(STATE)[0].as_py()) if states.num_rows else Fold()
     entries = entries.sort_by("seq")
     columns = [entries.column(name).to_pylist() for name in ("seq", "at_ms", "event", "fields")]
     fold.take(map(JournalLine, *columns))
     sandbox = entries.column("sandbox")[0].as_py()
     parts = [_rows(sandbox, name, fold) for name in TABLES]
-    state = pa.table([[sandbox], [fold.true_to], [saved.dump(fold)]], schema=STATES)
+    state = pa.table([[sandbox], [fold.true_to], [fold_json.dump(fold)]], schema=STATES)
     return pa.concat_tables([*parts, _with_nulls(state, STATE)])
 
 

@@ -5,7 +5,7 @@
 
 Spark repeats a batch whose end is not in its checkpoint, with the same number and the same entries, and the manifest
 shows whether it is in the result already; a directory that is in no manifest is created again.  So each row is there
-once, after any kill.  Readers use the manifest, as with every result (`pipeline.results`).
+once, after any kill.  Readers use the manifest, as with every result (`pipeline.runs.results`).
 """
 
 import os
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sandbox.kernel.clock import wall_ms
-from sandbox.pipeline import results
+from sandbox.pipeline.runs import results
 
 FILES_AT_MOST = 48
 """Files of one table; beyond, they are merged."""

@@ -24,7 +24,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sealed.units import Units
-from sandbox.pipeline.sources.places import Log
+from sandbox.pipeline.sources.queue_positions import Log
 
 VERSION = 2  # a change of what `records.batches` says of a record, or of what an entry says, needs another one
 LOCK = "lock"

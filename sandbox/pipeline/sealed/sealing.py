@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.iceberg import NoIceberg
+from sandbox.pipeline.runs.iceberg import NoIceberg
 from sandbox.pipeline.sealed import table
 from sandbox.pipeline.sealed.entries import (
     DRAFT,
@@ -23,8 +23,8 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import TRIMMED, Looked, Task, look, sealed_of, tasks_of
 from sandbox.pipeline.sealed.writing import Outcome, seal, wait_a_tick
-from sandbox.pipeline.sources.places import log_files
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.sources.queue_positions import log_files
+from sandbox.pipeline.spark.parallel_work import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sandbox.pipeline.iceberg import CATALOG_FILE, ICEBERG, NoIceberg, check, opened
+from sandbox.pipeline.runs.iceberg import CATALOG_FILE, ICEBERG, NoIceberg, check, opened
 from sandbox.pipeline.sealed.entries import Entry
 from sandbox.pipeline.sealed.writing import STATISTICS
 from sandbox.pipeline.sources.records import SCHEMA

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sandbox.pipeline.audit.found import Part
 from sandbox.pipeline.audit.log_audit import audit_log
+from sandbox.pipeline.audit.piece_results import Part
 from sandbox.pipeline.sealed.entries import (
     DRAFT,
     VERSION,
@@ -29,7 +29,7 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import Task
 from sandbox.pipeline.sealed.units import units_of
-from sandbox.pipeline.sources.places import queues_of, sorted_places, unit_parts
+from sandbox.pipeline.sources.queue_positions import queues_of, sorted_places, unit_parts
 from sandbox.pipeline.sources.records import SCHEMA, batches
 
 ROW_GROUP_ROWS = 1 << 20

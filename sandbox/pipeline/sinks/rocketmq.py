@@ -35,9 +35,9 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.pipeline.access import Access, access_of
 from sandbox.pipeline.sinks.rows import Naming, check_columns, rows_of
 from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
+from sandbox.pipeline.sources.cluster_access import Access, access_of
 from sandbox.pipeline.sources.cluster_rows import BROKER
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.transport.tcp_client import TcpConnector

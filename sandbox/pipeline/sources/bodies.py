@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.pipeline.sources.avro_bodies import WrongBodies, avro_schema, decoded, fields_of
 from sandbox.pipeline.sources.records import BODY, SCHEMA, STORE
-from sandbox.pipeline.spark_says import of_spark
+from sandbox.pipeline.spark.error_text import of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.pipeline.access import Access
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_link import Link
 from sandbox.transport.tcp_client import TcpConnector
 

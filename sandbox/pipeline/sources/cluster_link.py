@@ -21,7 +21,7 @@ from sandbox.kernel.errors import (
 )
 from sandbox.message import topic_names
 from sandbox.message.queue import MessageQueue
-from sandbox.pipeline.access import Access
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_offsets import Ends, named
 from sandbox.remoting.bodies import TopicRouteData
 from sandbox.remoting.channel import Connector

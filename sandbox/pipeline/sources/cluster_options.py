@@ -8,11 +8,11 @@ import orjson
 
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import OF_GROUPS
-from sandbox.pipeline.access import ACCESS, Access, access_of
+from sandbox.pipeline.sources.batch_limits import PACE, Pace, no_pace, pace_of
+from sandbox.pipeline.sources.cluster_access import ACCESS, Access, access_of
 from sandbox.pipeline.sources.cluster_rows import SCHEMA
 from sandbox.pipeline.sources.from_time import FROM_TIME, FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, is_strict, least_partitions, listed
-from sandbox.pipeline.sources.pace import PACE, Pace, no_pace, pace_of
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
 from sandbox.pipeline.sources.store_options import DDL, fields_in, named_columns
 

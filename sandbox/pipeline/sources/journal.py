@@ -20,7 +20,7 @@ from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, batches, chosen_of, ends_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.option_values import check_names
-from sandbox.pipeline.sources.travel import reduced
+from sandbox.pipeline.sources.portable_source import reduced
 
 NAMES = (
     "path",

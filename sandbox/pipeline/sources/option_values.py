@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from sandbox.pipeline.access import truth_of
+from sandbox.pipeline.sources.cluster_access import truth_of
 
 MIN_PARTITIONS = "minPartitions"
 MAX_PARTITIONS = 100_000

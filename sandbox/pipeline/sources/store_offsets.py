@@ -15,7 +15,7 @@ from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.from_time import FromTime
-from sandbox.pipeline.sources.places import Wanted
+from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import queues_in

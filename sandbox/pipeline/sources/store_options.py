@@ -8,10 +8,10 @@ import orjson
 import pyarrow as pa
 
 from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sources.batch_limits import PACE
 from sandbox.pipeline.sources.from_time import FROM_TIME
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, listed, number_of
-from sandbox.pipeline.sources.pace import PACE
-from sandbox.pipeline.sources.places import Wanted
+from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
 

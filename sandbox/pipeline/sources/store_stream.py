@@ -17,11 +17,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.batch_limits import Pace, pace_of
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
-from sandbox.pipeline.sources.pace import Pace, pace_of
-from sandbox.pipeline.sources.places import NO_END, Log, Places, Wanted, log_files, slice_places
+from sandbox.pipeline.sources.queue_positions import NO_END, Log, Places, Wanted, log_files, slice_places
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
 from sandbox.pipeline.sources.store_options import NAMES, Root, columns_in, roots_of, wanted_of

@@ -2,7 +2,7 @@
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
 
-from sandbox.pipeline.sources.pace import Pace
+from sandbox.pipeline.sources.batch_limits import Pace
 
 
 class Trigger:

@@ -10,7 +10,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
 from sandbox.message.topic_names import TRANSACTION_GROUP
 from sandbox.queries.questions.chain import chain_of, origin_topic
-from sandbox.queries.questions.heard import Heard, heard_of
+from sandbox.queries.questions.message_deliveries import Heard, heard_of
 from sandbox.queries.rows.groups import GroupView
 from sandbox.remoting.bodies import SubscriptionData
 

@@ -10,9 +10,9 @@ from typing import Any
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.teacher_hold import TeacherHold
-from sandbox.labs.asked import Choice, Number, Order
 from sandbox.labs.attempt import Attempt, Met
 from sandbox.labs.lab import NAMES, Question, shown
+from sandbox.labs.question_kinds import Choice, Number, Order
 from sandbox.labs.verdict import Verdict
 from sandbox.queries.rows.labs import (
     AskedRow,

@@ -7,8 +7,8 @@ between members.
 from collections.abc import Iterable
 
 from sandbox.client.config import ClientConfig
-from sandbox.client.division import Round
 from sandbox.client.push_consumer import PushConsumer
+from sandbox.client.queue_assignment import Round
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue

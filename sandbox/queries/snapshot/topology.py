@@ -23,7 +23,7 @@ from sandbox.queries.rows.topology import (
     View,
 )
 from sandbox.queries.snapshot.topology_links import Talk, link_rows
-from sandbox.queries.snapshot.whole import damaged_tables
+from sandbox.queries.snapshot.whole_sandbox import damaged_tables
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
-from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE
+from sandbox.pipeline.runs.error_sentences import NO_ROOM, SPARK_GONE
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.command_line import WITHIN_S, children
 from tests.server.server import ROOT, environment, until
 from tests.small_disk import mounted

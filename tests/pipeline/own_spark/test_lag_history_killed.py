@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.lag.result_store import DIRECTORY, place_of
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.simulation.world import World
 from tests.pipeline.audits import table
 from tests.pipeline.test_lag_history import TABLES, expected, in_order

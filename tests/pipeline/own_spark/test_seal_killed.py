@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.error_sentences import WORKER_GONE
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.sealed.entries import entries_in
-from sandbox.pipeline.sentences import WORKER_GONE
 from sandbox.store.disk import FileDisk
 from tests.pipeline.command_line import WITHIN_S
 from tests.pipeline.sealed_reads import files_in, rows_alone, rows_through

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.command_line import children, command, refused
 from tests.pipeline.connect_server import serving
 from tests.pipeline.growing import sealed_and_appended

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.store.disk import FileDisk
 from tests.pipeline.audits import table
 from tests.pipeline.broker_process import broker_with

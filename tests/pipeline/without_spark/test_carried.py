@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pyspark import cloudpickle
 
-from sandbox.pipeline.carried import carried
-from sandbox.pipeline.results import discard
+from sandbox.pipeline.runs.results import discard
 from sandbox.pipeline.sources.journal import JournalSource
+from sandbox.pipeline.spark.batch_function import carried
 
 READ = (
     "import importlib.util, pickle, sys; assert importlib.util.find_spec('sandbox') is None; "

@@ -12,8 +12,8 @@ from sandbox.message import record
 from sandbox.message.message import InboundMessage
 from sandbox.message.msg_id import host_bytes
 from sandbox.message.queue import MessageQueue
-from sandbox.pipeline.access import Access
 from sandbox.pipeline.rocketmq import RocketMQ
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_offsets import Ends, Range, begins, between, split
 from sandbox.pipeline.sources.cluster_options import Pace, asked_of, plain, position_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_pull import step

@@ -15,9 +15,9 @@ from queueviz.management.commands import pipeline
 from queueviz.management.commands.pipeline import options_of, source_of
 from queueviz.models import Course
 from queueviz.runs.last_results import directories_of
-from queueviz.runs.printed import lines_of
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.results import Manifest, Table, publish
+from queueviz.runs.text_tables import lines_of
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.results import Manifest, Table, publish
 
 ROWS = [{"kind": "crc" * n * 10, "queue_offset": n, "says": "body\nis " + "x" * n * 40} for n in range(3)]
 

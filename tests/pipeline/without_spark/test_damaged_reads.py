@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress
 from sandbox.pipeline.sources import records
-from sandbox.pipeline.sources.places import log_files, queues_of
+from sandbox.pipeline.sources.queue_positions import log_files, queues_of
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.store.reader import StoreReader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.audit.one_process import audit
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify

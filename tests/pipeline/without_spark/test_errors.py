@@ -12,8 +12,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, WORKER_GONE, last_words, sentence_of
-from sandbox.pipeline.where import NoSpark, Where, look_for
+from sandbox.pipeline.runs.error_sentences import NO_ROOM, SPARK_GONE, WORKER_GONE, last_words, sentence_of
+from sandbox.pipeline.spark.master_address import NoSpark, Where, look_for
 from tests.pipeline.command_line import refused
 from tests.server.server import free_port
 

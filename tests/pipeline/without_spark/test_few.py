@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sandbox.pipeline.few import FEW_BYTES, is_few
+from sandbox.pipeline.spark.small_runs import FEW_BYTES, is_few
 
 
 def filled(root: Path, size: int) -> None:

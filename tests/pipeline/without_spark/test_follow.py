@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 
 from queueviz.management.commands import pipeline as command
 from sandbox.pipeline.__main__ import listen
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.running import Runner
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.runner import Runner
 
 
 class Played:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.java import LEAST_VERSION, NoJava, java_home, overlay, version_of
-from sandbox.pipeline.java_classes import STALE_MS, archive_of, keep
 from sandbox.pipeline.session import addresses
+from sandbox.pipeline.spark.java import LEAST_VERSION, NoJava, java_home, overlay, version_of
+from sandbox.pipeline.spark.java_classes import STALE_MS, archive_of, keep
 
 
 def fake(home: Path, version: str) -> Path:

@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.cluster.config import HostConfig
 from sandbox.journal.segments import rows_since
-from sandbox.pipeline.lag import saved
+from sandbox.pipeline.lag import fold_json
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import Row
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
@@ -175,17 +175,17 @@ def test_cut_into_any_batches_the_same_rows_come_out_once(home: Path, seed: int)
     told = told_of(journal_of(home))
     whole = folded(told)
     draw, at, rows = random.Random(seed), 0, {name: list[Row]() for name in whole.rows}
-    state = saved.dump(Fold())
+    state = fold_json.dump(Fold())
     while at < len(told):
-        fold = saved.load(state)
+        fold = fold_json.load(state)
         step = draw.choice([1, 7, 200])
         fold.take(told[at : at + step])
         for name, out in fold.rows.items():
             rows[name] += out
-        state = saved.dump(fold)
+        state = fold_json.dump(fold)
         at += step
     assert {name: sorted(out) for name, out in rows.items()} == {name: sorted(out) for name, out in whole.rows.items()}
-    assert saved.load(state).true_to == whole.true_to
+    assert fold_json.load(state).true_to == whole.true_to
 
 
 def test_a_reset_backwards_is_seen_and_consumes_nothing(home: Path) -> None:

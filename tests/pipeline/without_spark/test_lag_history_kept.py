@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.pipeline.lag import result_store
 from sandbox.pipeline.lag.result_store import DIRECTORY, FILES_AT_MOST, STATE, Place
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 
 FIRST = "aaaaaaaa-1"
 

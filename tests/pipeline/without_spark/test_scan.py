@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.message.record import MAGIC
-from sandbox.pipeline.sources.places import EVERYTHING, Wanted, log_files, places, queues_of
+from sandbox.pipeline.sources.queue_positions import EVERYTHING, Wanted, log_files, places, queues_of
 from sandbox.pipeline.sources.records import SCHEMA, batches, rows_of
 from tests.golden.golden_stores import NAMES, rows, unpack
 

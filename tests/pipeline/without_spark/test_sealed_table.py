@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.pipeline import iceberg
-from sandbox.pipeline.iceberg import ICEBERG, NoIceberg
+from sandbox.pipeline.runs import iceberg
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.pipeline.runs.iceberg import ICEBERG, NoIceberg
 from sandbox.pipeline.sealed import entries, plan, table, writing
 from sandbox.pipeline.sealed.entries import entries_in, state_of
-from sandbox.pipeline.sentences import sentence_of
 from tests.golden.golden_stores import NAMES, unpack
 from tests.pipeline.damaged import LOG_BYTES, sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed, spoil

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.places import EVERYTHING
+from sandbox.pipeline.sources.queue_positions import EVERYTHING
 from sandbox.pipeline.sources.store import LogPartition, StoreSource
 from sandbox.pipeline.sources.store_offsets import Extent, Position, Queue, Slice
 from sandbox.pipeline.sources.store_options import Root

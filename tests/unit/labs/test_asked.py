@@ -3,9 +3,9 @@
 import pytest
 
 from sandbox.kernel.errors import ActionRefused
-from sandbox.labs.asked import Choice, EventClick, Kind, Number, Order
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Question, Truth
+from sandbox.labs.question_kinds import Choice, EventClick, Kind, Number, Order
 
 COLOURS = Choice((("red", "Red"), ("blue", "Blue")))
 STATIONS = Order((("slot", "Slot"), ("chain", "Chain"), ("log", "Log")))

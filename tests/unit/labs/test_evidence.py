@@ -16,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.attempt import Attempt
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import SETUP, Evidence
-from sandbox.labs.measures import done_to, finished_per_s, finished_twice, lag_at, out_of_order, unfinished
+from sandbox.labs.evidence_measures import done_to, finished_per_s, finished_twice, lag_at, out_of_order, unfinished
 from sandbox.labs.verdict import Verdict
 
 QUEUE = "orders/b/0"

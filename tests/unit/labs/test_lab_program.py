@@ -14,9 +14,9 @@ from sandbox.journal.events.life import HISTORY
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
+from sandbox.labs.lab_from_run import STEPS_MAX, SavedRun, saved_run
 from sandbox.labs.lab_program import lab_program
-from sandbox.labs.saved import STEPS_MAX, SavedRun, saved_run
-from sandbox.labs.to_fill_in import unfinished
+from sandbox.labs.placeholders import unfinished
 
 BEGIN_MS = 1_795_000_000_000
 ROOT = Path(__file__).parents[3]

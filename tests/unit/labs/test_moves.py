@@ -9,7 +9,7 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.labs.evidence import Evidence
-from sandbox.labs.moves import Lives, given_again, moves_since, needless
+from sandbox.labs.queue_moves import Lives, given_again, moves_since, needless
 
 
 def evidence(*events: Event) -> Evidence:

@@ -10,7 +10,7 @@ from sandbox.cluster.journal_files import DIRECTORY, JournalFiles, page_of
 from sandbox.control.limits import HostLimits
 from sandbox.control.readings import Entries, LookedBack
 from sandbox.hosting.registry import Registry
-from sandbox.hosting.stretches import Line, line_of
+from sandbox.hosting.repeatable_ranges import Line, line_of
 from sandbox.journal.event_filter import EventFilter
 from sandbox.journal.events import Entry
 from sandbox.kernel.errors import ActionRefused

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sandbox.pipeline.few import gathered
+from sandbox.pipeline.spark.small_runs import gathered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,8 @@ asks by a filter of its own is put into options, which hold for all of them.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.pipeline.plan_nodes import each, is_query, kind_of
 from sandbox.pipeline.sealed.reading import NARROWED
+from sandbox.pipeline.sql.plan_nodes import each, is_query, kind_of
 
 SOURCE = "rocketmq-store"
 Values = Mapping[str, frozenset[str]]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline import results
-from sandbox.pipeline.iceberg import ICEBERG
+from sandbox.pipeline.runs import results
+from sandbox.pipeline.runs.iceberg import ICEBERG
 from sandbox.pipeline.sources.records import STORE
 
 if TYPE_CHECKING:

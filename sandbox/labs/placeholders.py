@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from sandbox.control.actions import BY_NAME
-from sandbox.labs.asked import Number
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Lab, Step, Truth
-from sandbox.labs.marking import _
+from sandbox.labs.question_kinds import Number
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 MARK = "FILL IN"

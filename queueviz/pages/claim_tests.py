@@ -13,7 +13,7 @@ from queueviz.access.visitor import Visitor
 from queueviz.boards.js_texts import texts
 from queueviz.links import reruns
 from queueviz.models import Sandbox
-from queueviz.pages.playing import cancel, context_of, holder_of, polled
+from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import ownership, visitor_actions
 from queueviz.slugs import root_of
 from sandbox.control.actions import parse_action

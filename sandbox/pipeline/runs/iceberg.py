@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline import results
+from sandbox.pipeline.runs import results
 
 if TYPE_CHECKING:
     import pyarrow as pa

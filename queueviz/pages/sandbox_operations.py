@@ -14,7 +14,7 @@ from queueviz.access.visitor import Visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import SettingsForm
 from queueviz.models import Sandbox
-from queueviz.pages import reading
+from queueviz.pages import page_snapshot
 from queueviz.pages.sandbox import shell
 from queueviz.sandboxes import ownership
 from sandbox.control.access_keys import Keys
@@ -48,7 +48,7 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
         return redirect("sandbox-page", slug, operation.page)
     board = BOARDS[operation.page]
     context = shell(request, visit, operation.page, wake=False)
-    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
+    context |= page_snapshot.of_page(board, slug, context["snapshot"], request.GET)
     return render(request, board.template, context | answers)  # no redirect: a secret does not belong into an address
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
-from sandbox.pipeline.spark_says import LONGEST, of_spark
+from sandbox.pipeline.spark.error_text import LONGEST, of_spark
 
 LAST_WORDS_BYTES = 16_384
 SPARK_GONE = "Spark's Java process ended in the middle of the run; most often the machine has run out of memory."

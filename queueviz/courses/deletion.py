@@ -10,17 +10,17 @@ from django.db import connection, transaction
 
 from queueviz.access.policy import SEATS
 from queueviz.access.visitor import SESSIONS, Visitor, digest
-from queueviz.courses import belongings
+from queueviz.courses import student_records
 from queueviz.courses.models import Course, Enrolment
 from queueviz.links import recordings, share_links
 from queueviz.models import AuditRecord, Sandbox
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.sandboxes import ownership
 
 
 def forget(visitor: Visitor, enrolment: Enrolment) -> int:
     """The student, for good; returns how many sandboxes went.  Raises as `ownership.delete`."""
-    course, owned = enrolment.course, belongings.of(enrolment)
+    course, owned = enrolment.course, student_records.of(enrolment)
     for sandbox in owned.sandboxes:
         _delete(visitor, sandbox)
     with transaction.atomic():
@@ -68,9 +68,9 @@ def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
 
 def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
     """Remove the secrets of these places from browsers' sessions, and nothing else."""
-    places = list(enrolments)
-    gone = {enrolment.digest for enrolment in places}
-    for row, content in belongings.sessions_of(places):
+    rows = list(enrolments)
+    gone = {enrolment.digest for enrolment in rows}
+    for row, content in student_records.sessions_of(rows):
         content[SEATS] = {slug: secret for slug, secret in content[SEATS].items() if digest(secret) not in gone}
         row.session_data = SESSIONS.SessionStore().encode(content)
         row.save(update_fields=["session_data"])
@@ -82,7 +82,7 @@ def _forget_results(course: Course, slugs: list[str]) -> None:
     Recordings and results of each sandbox went with its row; shared ones are deleted here.
     """
     share_links.sweep()
-    pipeline = places.home() / places.FOLDER
+    pipeline = directories.home() / directories.FOLDER
     for job in pipeline.glob("[a-z]*/"):
         shutil.rmtree(job / course.slug, ignore_errors=True)
     for log in pipeline.glob(".*/*.log"):  # of Spark, with paths

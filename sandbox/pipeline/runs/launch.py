@@ -21,10 +21,10 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
-from sandbox.pipeline import few
-from sandbox.pipeline.java import java_home, link
-from sandbox.pipeline.java_classes import WRITTEN_WITHIN_S, archive_of
-from sandbox.pipeline.where import Where, look_for
+from sandbox.pipeline.spark import small_runs
+from sandbox.pipeline.spark.java import java_home, link
+from sandbox.pipeline.spark.java_classes import WRITTEN_WITHIN_S, archive_of
+from sandbox.pipeline.spark.master_address import Where, look_for
 
 __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 
@@ -64,7 +64,7 @@ class Child:
         errors: IO[bytes] | None = None,
         reads_few: bool = False,
     ) -> None:
-        """`home`: a directory of ours for scratch files; `reads_few`: all its runs do (`few.is_few`).
+        """`home`: a directory of ours for scratch files; `reads_few`: all its runs do (`small_runs.is_few`).
 
         Raises NoJava, and NoSpark where there is none.
         """
@@ -80,7 +80,7 @@ class Child:
         if where.has_workers_here and "SPARK_HOME" not in env:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))
-        java_options = [] if "SPARK_SUBMIT_OPTS" in env else [few.JAVA if reads_few else SECOND_COMPILER_LATE]
+        java_options = [] if "SPARK_SUBMIT_OPTS" in env else [small_runs.JAVA if reads_few else SECOND_COMPILER_LATE]
         if where.remote is None and (archive := archive_of(Path(env["JAVA_HOME"]), env)) is not None:
             java_options.append(archive.options)
             if archive.draft is not None:

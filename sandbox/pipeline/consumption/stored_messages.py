@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from sandbox.message.properties import ORIGIN_MESSAGE_ID, REAL_TOPIC, UNIQ_KEY
 from sandbox.message.topic_names import DEAD_LETTER_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC, SYSTEM_PREFIX, SYSTEM_TOPICS
-from sandbox.pipeline.consumption.given_rows import rows_of
-from sandbox.pipeline.few import gathered
+from sandbox.pipeline.consumption.literal_rows import rows_of
 from sandbox.pipeline.jobs.job import Source
 from sandbox.pipeline.sealed.reading import messages
+from sandbox.pipeline.spark.small_runs import gathered
 from sandbox.store.reader import StoreReader
 
 if TYPE_CHECKING:

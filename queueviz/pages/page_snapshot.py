@@ -5,7 +5,7 @@ from typing import Any
 
 from queueviz import engine
 from queueviz.boards.page import BoardPage, Part, Place, Readings
-from queueviz.pages import asking
+from queueviz.pages import cluster_message
 from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import VERBS
 from sandbox.queries.rows.snapshot import Snapshot
@@ -20,7 +20,7 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
     answers = engine.answer(engine.port().read(names)) if names else []
     readings: dict[str, Reading | Refusal | None] = dict(zip(names, answers, strict=True))
     if place.attached and page.name == "message":
-        readings |= {name: asking.message(slug, snapshot, query.get("id", "").strip()) for name in names}
+        readings |= {name: cluster_message.message(slug, snapshot, query.get("id", "").strip()) for name in names}
     return _context(page, place, readings)
 
 

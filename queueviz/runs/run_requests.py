@@ -8,8 +8,8 @@ from queueviz.access import policy
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor, counting_key
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import heartbeat, places
-from queueviz.runs.offers import demand_shown, offers
+from queueviz.runs import directories, heartbeat
+from queueviz.runs.job_offers import demand_shown, offers
 from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 
@@ -65,7 +65,7 @@ def newest(sandbox: Sandbox, job: str) -> PipelineRun | None:
 
 
 def is_worker_alive() -> bool:
-    return heartbeat.is_beating(places.home() / places.FOLDER)
+    return heartbeat.is_beating(directories.home() / directories.FOLDER)
 
 
 def _visit(visitor: Visitor, slug: str) -> policy.Visit:

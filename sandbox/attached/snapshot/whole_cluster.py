@@ -2,7 +2,7 @@
 
 from sandbox.attached.picture import Picture, ServerSeen, is_built_in
 from sandbox.attached.snapshot.brokers import broker_row
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import retrying
 from sandbox.attached.snapshot.queues import Causes, ends_row, queue_rows
 from sandbox.control.limits import AttachedLimits
@@ -21,7 +21,7 @@ from sandbox.queries.rows.snapshot import (
     TopicRow,
 )
 from sandbox.queries.snapshot.tape import kind_of
-from sandbox.queries.snapshot.whole import group_member, group_queue
+from sandbox.queries.snapshot.whole_sandbox import group_member, group_queue
 
 
 def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: list[str]) -> SnapshotLists:

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import orjson
 
-from sandbox.pipeline.results import Table
+from sandbox.pipeline.runs.results import Table
 
 WIDEST = 60
 NULL = "__HIVE_DEFAULT_PARTITION__"  # Spark's directory of rows without a value

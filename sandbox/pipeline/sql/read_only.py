@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.plan_nodes import each, is_query, kind_of
-from sandbox.pipeline.spark_says import of_spark
+from sandbox.pipeline.spark.error_text import of_spark
+from sandbox.pipeline.sql.plan_nodes import each, is_query, kind_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +82,7 @@ class QueryRefused(SandboxError):
 class Asked(NamedTuple):
     """Names in lower case: all `tables` it reads, those `named` by a WITH, all `columns` (None: it may need any).
 
-    `narrowed`: options of the source of messages, by which nothing is left out that the query needs (`narrowing`).
+    `narrowed`: options of the source of messages, by which nothing is left out that the query needs (`pushed_filters`).
     """
 
     tables: frozenset[str]

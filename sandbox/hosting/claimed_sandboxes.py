@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from sandbox.cluster.environment import Environment
-from sandbox.hosting.copies import take_over
 from sandbox.hosting.lease import Lease, LeaseUnreachable
+from sandbox.hosting.reclaimed_copies import take_over
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.kernel.errors import EngineBusy
 

@@ -1,6 +1,6 @@
 """Notices to a student whose sealed prediction a teacher's action has affected, by the name of that action."""
 
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 STARTED = _(
     "Your teacher started {what} again in the sandboxes of the class. The step begins again: give your "

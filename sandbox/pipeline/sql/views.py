@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.journal.events import BY_NAME
-from sandbox.pipeline.appended import read
 from sandbox.pipeline.consumption.entries import entries_of
-from sandbox.pipeline.read_only import Asked, QueryRefused
-from sandbox.pipeline.results import Table, manifest_of
+from sandbox.pipeline.runs.appended_results import read
+from sandbox.pipeline.runs.results import Table, manifest_of
 from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import bodies_of, with_bodies
 from sandbox.pipeline.sources.records import BODY, SCHEMA
+from sandbox.pipeline.sql.read_only import Asked, QueryRefused
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

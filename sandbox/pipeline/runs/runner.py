@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline import results
-from sandbox.pipeline.appended import check_unchanged, joined
-from sandbox.pipeline.few import is_few, settings_of
-from sandbox.pipeline.iceberg import ICEBERG, registered
-from sandbox.pipeline.java_classes import keep
 from sandbox.pipeline.jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.sentences import SPARK_GONE, last_words, sentence_of
+from sandbox.pipeline.runs import results
+from sandbox.pipeline.runs.appended_results import check_unchanged, joined
+from sandbox.pipeline.runs.error_sentences import SPARK_GONE, last_words, sentence_of
+from sandbox.pipeline.runs.iceberg import ICEBERG, registered
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.result_files import write
 from sandbox.pipeline.sources.option_values import listed
-from sandbox.pipeline.written import write
+from sandbox.pipeline.spark.java_classes import keep
+from sandbox.pipeline.spark.small_runs import is_few, settings_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

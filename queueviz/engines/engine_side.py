@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from queueviz.engines import wire
 from queueviz.live.channel import slug_of
 from queueviz.live.hub import Hub
-from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
+from queueviz.live.visible_parts import Sight
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.results import Table
+from sandbox.pipeline.runs.results import Table
 from sandbox.pipeline.sources.bodies import MALFORMED
 
 if TYPE_CHECKING:
