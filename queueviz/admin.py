@@ -40,8 +40,8 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     filter_horizontal = ("viewers", "operators")
     fieldsets = (
         (None, {"fields": ("name", "title")}),
-        (_("Where it is"), {"fields": ("name_servers", "tls", "access_key", "secret_variable")}),
-        (_("Who may look, and who may reset"), {"fields": ("audience", "viewers", "operators")}),
+        (_("Cluster address"), {"fields": ("name_servers", "tls", "access_key", "secret_variable")}),
+        (_("Who can view, and who can reset"), {"fields": ("audience", "viewers", "operators")}),
     )
 
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
@@ -62,9 +62,9 @@ class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
             if not isinstance(listed := values.get(name) or [], list) or not all(
                 isinstance(item, str) for item in listed
             ):
-                self.add_error(name, _('A list of texts, as in ["1"].'))
+                self.add_error(name, _('A list of strings, for example ["1"].'))
             elif name == "hosts" and not all(outgoing.is_host(host.lower()) for host in listed):
-                self.add_error(name, _("Hosts such as files.example.org, without https:// and path."))
+                self.add_error(name, _("Hosts such as files.example.org, without https:// and without a path."))
         return values
 
 

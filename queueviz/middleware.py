@@ -30,7 +30,7 @@ class Readable:
         if (request.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
             request.encoding = "utf-8"
             return errors.sentence(
-                request, 415, error=gettext("This charset is not understood."), hint=gettext("Send text as UTF-8.")
+                request, 415, error=gettext("This charset is not supported."), hint=gettext("Send text as UTF-8.")
             )
         try:
             _ = request.GET
@@ -91,7 +91,7 @@ class Masked:
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """Return the refusal as a sentence and a hint; the API framework would answer in plain text."""
     body = {
-        "error": gettext("{method} is not possible here.").format(method=request.method),
-        "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", "")),
+        "error": gettext("{method} is not allowed here.").format(method=request.method),
+        "hint": gettext("Allowed: {methods}.").format(methods=answer.headers.get("Allow", "")),
     }
     return JsonResponse(body, status=405, headers={"Allow": answer.headers.get("Allow", "")})

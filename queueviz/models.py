@@ -125,7 +125,7 @@ class Cluster(models.Model):
 
     class Audience(models.TextChoices):
         EVERYONE = "everyone", _("everyone")
-        SIGNED_IN = "signed-in", _("whoever is signed in")
+        SIGNED_IN = "signed-in", _("signed-in accounts")
         NAMED = "named", _("named accounts only")
 
     name = models.CharField(
@@ -133,27 +133,27 @@ class Cluster(models.Model):
         max_length=48,
         unique=True,
         validators=[fields.name_is_an_address],
-        help_text=_("The address of its pages: /k/<name>/. It stays as it is."),
+        help_text=_("The address of its pages: /k/<name>/. It cannot be changed later."),
     )
-    title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("What pages call it."))
+    title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("The name shown on pages."))
     name_servers = models.TextField(
         _("name servers"),
         max_length=600,
         validators=[fields.are_addresses],
-        help_text=_("host:port, separated by semicolons or one a line."),
+        help_text=_("host:port, separated by semicolons, or one per line."),
     )
-    tls = models.BooleanField(_("TLS"), default=False, help_text=_("Speak TLS with name servers and brokers."))
+    tls = models.BooleanField(_("TLS"), default=False, help_text=_("Use TLS with name servers and brokers."))
     access_key = models.CharField(
-        _("access key"), max_length=64, blank=True, help_text=_("Of ACL 4.x, where the cluster has it on.")
+        _("access key"), max_length=64, blank=True, help_text=_("For ACL 4.x, if the cluster uses it.")
     )
     secret_variable = models.CharField(
-        _("variable of the secret key"),
+        _("secret key variable"),
         max_length=64,
         blank=True,
         validators=[fields.names_a_variable],
         help_text=_("The environment variable that holds the secret key, for example QUEUEVIZ_ACL_PROD."),
     )
-    audience = models.CharField(_("who may look"), max_length=12, choices=Audience, default=Audience.NAMED)
+    audience = models.CharField(_("who can view"), max_length=12, choices=Audience, default=Audience.NAMED)
     viewers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="+", verbose_name=_("named accounts")
     )
@@ -162,7 +162,7 @@ class Cluster(models.Model):
         blank=True,
         related_name="+",
         verbose_name=_("operators"),
-        help_text=_("They look too, and may reset offsets."),
+        help_text=_("They can view, and reset offsets."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -181,9 +181,9 @@ class Cluster(models.Model):
         """Check that key and secret go together, and that the secret is set now: later errors would be unclear."""
         if bool(self.access_key) != bool(self.secret_variable):
             missing = "secret_variable" if self.access_key else "access_key"
-            raise ValidationError({missing: _("An access key and the variable of its secret key go together.")})
+            raise ValidationError({missing: _("Set the access key and its secret key variable together.")})
         if self.secret_variable and fields.secret_of(self.secret_variable) is None:
-            raise ValidationError({"secret_variable": _("This server was started without that variable.")})
+            raise ValidationError({"secret_variable": _("This server was started without this variable.")})
 
     @property
     def slug(self) -> str:
@@ -231,7 +231,7 @@ class PipelineRun(models.Model):
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting")
-        RUNNING = "running", _("at work")
+        RUNNING = "running", _("executing")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")

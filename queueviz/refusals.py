@@ -45,7 +45,7 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     if isinstance(error, NotFound):
         return 404, {"error": gettext(str(error)), "hint": gettext("Check the address, or start a new sandbox.")}
     if isinstance(error, Forbidden):
-        return 403, {"error": gettext(str(error)), "hint": gettext("Ask the owner, or start a sandbox of your own.")}
+        return 403, {"error": gettext(str(error)), "hint": gettext("Ask the owner, or start your own sandbox.")}
     if isinstance(error, EngineBusy):
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
@@ -63,8 +63,8 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 503, {"error": gettext("The database is busy."), "hint": gettext("Try again in a moment.")}
     if isinstance(error, DataError):
         return 400, {
-            "error": gettext("This request holds a character that cannot be stored."),
-            "hint": gettext("Write it without control characters."),
+            "error": gettext("This request contains a character that cannot be stored."),
+            "hint": gettext("Remove control characters."),
         }
     raise TypeError(f"no refusal: {error!r}")
 

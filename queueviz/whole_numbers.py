@@ -14,5 +14,5 @@ def event_number(text: str, *, field: str | None = None) -> int:
     """Raises ActionRefused (422)."""
     number = whole(text)
     if number is None:
-        raise ActionRefused(422, "An event has a number.", "Open the Journal and choose an event there.", field=field)
+        raise ActionRefused(422, "An event must be a number.", "Open the Journal and choose an event.", field=field)
     return number

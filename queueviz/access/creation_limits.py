@@ -23,8 +23,8 @@ from sandbox.kernel.errors import ActionRefused
 LIMITS = HostLimits()
 HOUR = timedelta(hours=1)
 CREATE = "create"  # in the audit
-SIGN_IN = "The next one is possible in {minutes} min, or at once with an account."
-NEWCOMERS = Rate(0.5, 60, what="starts of sandboxes")  # of one address, by browsers that are not known yet
+SIGN_IN = "You can start the next one in {minutes} min, or now if you sign in."
+NEWCOMERS = Rate(0.5, 60, what="sandbox starts")  # of one address, by browsers that are not known yet
 OF_ADDRESS = "address:"  # begins what `policy.counted_as` says of who has neither session nor token yet
 
 
@@ -61,14 +61,14 @@ def demand(by: Counted) -> None:
     if by.course is not None:
         _demand(
             LIMITS.creations_per_hour_per_course,
-            "{made} sandboxes were started in your course within an hour.",
-            "The next one is possible in {minutes} min.",
+            "Your course started {made} sandboxes within an hour.",
+            "You can start the next one in {minutes} min.",
             origin=by.origin,
         )
     elif by.origin:
         _demand(
             LIMITS.creations_per_hour_per_address,
-            "{made} sandboxes were started from your address within an hour.",
+            "Your address started {made} sandboxes within an hour.",
             SIGN_IN,
             origin=by.origin,
         )

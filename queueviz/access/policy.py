@@ -109,7 +109,7 @@ def sandbox_for(visitor: Visitor, slug: str, verb: str) -> Sandbox:
 def ours(visit: Visit) -> Sandbox:
     """The visit's sandbox; raises `NotFound` at an attached cluster."""
     if isinstance(visit.sandbox, Cluster):
-        raise NotFound("There is no sandbox with this address.")
+        raise NotFound("No sandbox has this address.")
     return visit.sandbox
 
 
@@ -125,7 +125,7 @@ def _at_sandbox(visitor: Visitor, slug: str) -> Visit:
     sandbox = Sandbox.objects.filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
     if sandbox is None or role is None:
-        raise NotFound("There is no sandbox with this address.")
+        raise NotFound("No sandbox has this address.")
     return Visit(sandbox, role)
 
 
@@ -134,7 +134,7 @@ def _at_cluster(visitor: Visitor, slug: str) -> Visit:
     cluster = Cluster.objects.filter(name=attached_name(slug)).first()
     role = _role_at_cluster(visitor, cluster) if cluster else None
     if cluster is None or role is None:
-        raise NotFound("There is no cluster with this address.")
+        raise NotFound("No cluster has this address.")
     return Visit(cluster, role)
 
 
@@ -171,10 +171,10 @@ def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
     """Return the refusal for a visitor who may look, but not do this."""
     if visit.is_attached:
         if visit.role == "operator":
-            return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
-        return Forbidden("Only the operators of this cluster may do this.")
+            return Forbidden("This is a real cluster: only the offsets of its groups can be changed from here.")
+        return Forbidden("Only operators of this cluster can do this.")
     if visitor.token:
-        return Forbidden("This token is not one of this sandbox's, or was revoked: with it you may look, and no more.")
+        return Forbidden("This token does not belong to this sandbox, or it was revoked. It only allows viewing.")
     return Forbidden("Your link to this sandbox does not allow this.")
 
 

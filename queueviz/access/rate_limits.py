@@ -26,7 +26,7 @@ class Rate(Throttle):
         if not self.admits(key):
             raise ActionRefused(
                 429,
-                "Too many {what} from you at once.",
+                "Too many {what} from you in a short time.",
                 "Wait {wait_s} s and try again.",
                 what=self.what,
                 wait_s=f"{max(1.0, 1 / self.per_s):g}",

@@ -90,7 +90,7 @@ def recording(
     if not 0 <= first <= last <= kept.newest:
         raise ActionRefused(
             422,
-            "A recording of events {first} to {last} cannot be made.",
+            "Events {first} to {last} cannot be recorded.",
             "Choose events between {oldest} and {newest}.",
             field="from",
             first=first,

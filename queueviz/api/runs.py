@@ -106,7 +106,7 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
         raise ActionRefused(
             404,
             "{job} has no table {table}.",
-            "Tables are: {tables}.",
+            "Available tables: {tables}.",
             job=job,
             table=table,
             tables=", ".join(contents["tables"]),
@@ -122,12 +122,14 @@ def _seen(request: HttpRequest, slug: str) -> policy.Visit:
 
 def _found(visit: policy.Visit, job: str) -> tuple[Result, dict[str, Any]]:
     if job not in offers():
-        raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
+        raise ActionRefused(
+            404, "Job {job} does not exist.", "Available jobs: {jobs}.", job=job, jobs=", ".join(offers())
+        )
     demand_shown(visit, job)
     run_result = Result(job, policy.ours(visit).slug)
     row = result_row(run_result)
     if row is None:
-        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)
+        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Run it first.", job=job)
     return run_result, row
 
 

@@ -299,7 +299,7 @@ def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
     return ownership.open_listener(requester, policy.sandbox_for(requester, slug, "share"))
 
 
-@api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
+@api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Create access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
     """Make keys. Real clients sign with these from now on, and with no others. The secret is shown here and never
     again."""
@@ -352,7 +352,7 @@ def _object(request: HttpRequest) -> dict[str, Any]:
 @api.exception_handler(DataError)
 def refused(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, Http404) and not isinstance(error, policy.NotFound):
-        error = ActionRefused(404, "There is nothing at this address.", "See /api/docs.")
+        error = ActionRefused(404, "No page has this address.", "See /api/docs.")
     status, body = refusals.describe(error)
     return HttpResponse(orjson.dumps(body, default=str), status=status, content_type=JSON)
 
@@ -381,5 +381,5 @@ def broken(request: HttpRequest, error: Exception) -> HttpResponse:
     if refusals.is_disk_full(error):
         return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
-    body = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
+    body = {"error": "A server error occurred.", "hint": "It is logged. Try again."}
     return HttpResponse(orjson.dumps(body), status=500, content_type=JSON)

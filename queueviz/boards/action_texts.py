@@ -22,6 +22,6 @@ ROLES: dict[str, Any] = {
     "student": _("student"),
     "instructor": _("instructor"),
     "operator": _("operator"),
-    "template": _("the stage"),
+    "template": _("the template"),
     "token": _("a program"),
 }

@@ -26,29 +26,29 @@ VERDICTS = {
     "lost": pgettext_lazy("verdict", "lost"),
     "waiting": pgettext_lazy("verdict", "waiting"),
     OUT_OF_ORDER: _("out of order"),
-    "handed_over": _("handed over"),
+    "handed_over": _("delivered"),
     "unknown": pgettext_lazy("verdict", "unknown"),
 }
 SENTENCES = {
     "once": _("Consumed once."),
-    "duplicate": _("Given to a listener, or to a real client, more than once."),
-    "lost": _("The group has committed beyond it, and no listener was ever given it."),
-    "waiting": _("Not committed beyond yet, or to be given again after a failure."),
+    "duplicate": _("Delivered to a listener, or to a real client, more than once."),
+    "lost": _("The group committed past it, and no listener received it."),
+    "waiting": _("Not committed yet, or to be redelivered after a failure."),
     OUT_OF_ORDER: _(
-        "Accepted after a later message of its queue, or of its sharding key; only orderly listeners do not."
+        "A later message of its queue or sharding key was accepted first. Only orderly listeners prevent this."
     ),
-    "handed_over": _("Pulled by a real client: it shows us pulls and commits, not what its listener does."),
-    "unknown": _("The journal left out what happened there, or no longer has it."),
+    "handed_over": _("Pulled by a real client. It shows pulls and commits, but not the work of its listener."),
+    "unknown": _("The journal skipped these events or deleted them."),
 }
 CAUSES = {
     "crash_before_commit": _("crash before commit"),
-    "rebalance_hand_over": _("hand-over in a rebalance"),
-    "shared_client_id": _("two members with one client id"),
+    "rebalance_hand_over": _("handover in a rebalance"),
+    "shared_client_id": _("two members with one client ID"),
     "retry": pgettext_lazy("cause", "retry"),
     "reset": pgettext_lazy("cause", "reset"),
     "unknown": _("cause unknown"),
 }
-BREAKS = {"key": _("of one key"), "queue": _("of one queue")}  # what a later message had in common
+BREAKS = {"key": _("per key"), "queue": _("per queue")}  # what a later message had in common
 WORST_FIRST = ("lost", "duplicate", "unknown", "handed_over", "waiting", "once")
 BINS = 240  # of one queue's strip
 

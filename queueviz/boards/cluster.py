@@ -11,17 +11,20 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the order of the Board
     (
-        _("Next pull, held messages, which messages are done"),
-        _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done."),
+        _("Next pull, pinned messages, finished messages"),
+        _("Not reported. A member reports how many messages of a queue it holds, not which are finished."),
     ),
     (
         _("Owner, in client memory, buffered, lock"),
-        _("Known from the member itself. One that does not answer leaves them unknown."),
+        _("Reported by the member. Unknown if the member does not answer."),
     ),
-    (_("Redelivered on crash, end to end, delivered again"), _("Nobody counts them where an administrator can ask.")),
-    (_("Who else waits for a lock"), _("Only the broker's memory knows; a lock is known from its holder's word.")),
-    (_("How far a log is flushed and replicated, a broker's clock"), _("No request asks for them.")),
-    (_("What a producer sends"), _("Brokers tell that it is there, its language and its version.")),
+    (
+        _("Redelivered if this group crashed now, end to end, delivered again"),
+        _("Not reported: no admin request returns these counts."),
+    ),
+    (_("Other members waiting for a lock"), _("Only in the broker's memory. A lock is reported by its holder.")),
+    (_("Flushed and replicated log positions, broker clock"), _("Not reported: no request returns them.")),
+    (_("Messages of a producer"), _("Brokers report only its connection, language and version.")),
 )
 
 

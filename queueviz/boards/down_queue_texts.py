@@ -18,13 +18,13 @@ from sandbox.queries.rows.board import DownMark, KnownQueues, MasterState
 DOWN: dict[str, Any] = {
     "down.nobody": _("master down: readable again when it returns"),
     "down.slave": _("master down: read from the slave"),
-    "down.slave_idle": _("master down: its slave has the queue, nobody reads there yet"),
+    "down.slave_idle": _("master down: its slave has the queue, no reader yet"),
     "down.kept": _("master down: its slave has the queues"),
-    "down.known": _("{n} of {all} queues known now"),
-    "down.locks": _("{said}; lock table lost with the master's memory; waiting, as last known: {lag}"),
+    "down.known": _("{n} of {all} queues known"),
+    "down.locks": _("{said}; lock table lost with the master's memory; last known lag: {lag}"),
     "down.risk_slave": _("from the slave's offsets"),
-    "down.risk_unknown": _("without the queues of a master that is down"),
-    "down.wait": _("master down; waiting, as last known: {lag}"),
+    "down.risk_unknown": _("excluding queues of a master that is down"),
+    "down.wait": _("master down; last known lag: {lag}"),
 }
 
 

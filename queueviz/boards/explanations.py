@@ -22,59 +22,59 @@ EXPLAINED: dict[str, Explained] = {
     # zones
     "deleted": Explained(
         "minOffset",
-        _("Its log file was cleaned. Below the smallest offset of the queue nothing can be read."),
-        _("The broker deletes log files by age and by the room left on the disk."),
+        _("Its log file was deleted. Messages below the smallest offset of the queue cannot be read."),
+        _("The broker deletes log files by age and by free disk space."),
     ),
     "done": Explained(
         "ConsumerOffsetManager.offsetTable",
-        _("Below the committed offset: a new owner begins above it. The broker keeps that number."),
-        _("It grows with each commit of the owner."),
+        _("Below the committed offset: a new owner starts above it. The broker stores this offset."),
+        _("Each commit of the owner makes it longer."),
     ),
     "risk": Explained(
         "RemoteBrokerOffsetStore.offsetTable",
-        _("Finished, and known to the client only. A crash now makes it come again."),
-        _("A listener that returns makes it longer, the next commit ends it."),
+        _("Finished, but known only to the client. A crash now causes a redelivery."),
+        _("Each return of a listener makes it longer. The next commit ends it."),
     ),
     "finished": Explained(
         "ProcessQueue.removeMessage()",
-        _("Finished, but an older message is not: the offset in memory waits for that one."),
+        _("Finished, but an older message is not. The offset in memory waits for the older message."),
         _("It joins the rest when the older message is finished."),
     ),
     "working": Explained(
         "ProcessQueue.msgTreeMap, consumingMsgOrderlyTreeMap",
-        _("A worker thread has it now."),
-        _("It ends when the listener returns; in order, one thread works on a queue at a time."),
+        _("A worker thread processes it now."),
+        _("It ends when the listener returns. In orderly mode, one thread works on a queue at a time."),
     ),
     "waiting": Explained(
         "ProcessQueue.msgTreeMap",
-        _("Pulled and kept in the client until a thread is free."),
-        _("Pulls fill it, up to a count, a size and a span; finished messages leave it."),
+        _("Pulled, and buffered in the client until a thread is free."),
+        _("Pulls fill it, up to limits of count, size and offset span. Finished messages leave it."),
     ),
     "pinned": Explained(
         "ProcessQueue.msgTreeMap.firstKey()",
-        _("The offset in memory cannot pass it: the smallest key of what is unfinished."),
-        _("The listener that has it returns, or its time is up."),
+        _("The offset in memory cannot pass it: it is the smallest unfinished offset."),
+        _("Its listener returns or times out."),
     ),
     "lag": Explained(
         "PullRequest.nextOffset, nextBeginOffset",
-        _("At or above the next pull: still at the broker only."),
-        _("Producers make it longer, pulls shorter."),
+        _("At or above the next pull: still on the broker only."),
+        _("Producers make it longer, pulls make it shorter."),
     ),
     "unknown": Explained(
         NO_COUNTER,
-        _("The client that holds the queue does not report how far it is."),
-        _("A client that answers GET_CONSUMER_RUNNING_INFO would show it."),
+        _("The client that holds the queue does not report its progress."),
+        _("A client that answers GET_CONSUMER_RUNNING_INFO shows it."),
     ),
     "end": Explained(
         "maxOffset",
-        _("The offset the next message gets."),
+        _("The offset of the next message."),
         _("Each message stored in the queue moves it by one."),
     ),
     # marks
     "committed": Explained(
         "ConsumerOffsetManager.offsetTable, consumerOffset.json",
-        _("In the broker's memory, written to its file every 5 s; broadcasting members keep it in their own file."),
-        _("Members commit every 5 s, with each pull, when they give a queue up and when they stop; a reset sets it."),
+        _("In the broker's memory, written to its file every 5 s. Broadcasting members store it in their own file."),
+        _("Members commit every 5 s, with each pull, when they release a queue and when they stop. A reset sets it."),
     ),
     "memory": Explained(
         "RemoteBrokerOffsetStore.offsetTable",
@@ -83,69 +83,78 @@ EXPLAINED: dict[str, Explained] = {
     ),
     "next": Explained(
         "PullRequest.nextOffset",
-        _("In the memory of the member that owns the queue. A double bar: a limit holds its pulls back."),
-        _("Each pull's answer names the next one (nextBeginOffset). An arc: the broker holds the pull, 15 s at most."),
+        _("In the memory of the member that owns the queue. A double bar: flow control pauses its pulls."),
+        _(
+            "Each pull response contains the next one (nextBeginOffset). An arc: the broker holds the pull, at "
+            "most 15 s."
+        ),
     ),
     "ends": Explained(
         "ConsumeQueue.getMinOffsetInQueue(), getMaxOffsetInQueue()",
-        _("The smallest offset that can be read, and the one the next message gets: ends of a consume queue."),
-        _("Cleaning log files moves the first, storing messages the second."),
+        _("The smallest readable offset, and the offset of the next message: both ends of a consume queue."),
+        _("Deleting log files moves the first, storing messages moves the second."),
     ),
     "none": Explained(
         "QUERY_NOT_FOUND (22)",
         _("The broker has no committed offset of this group for the queue. Lag counts from 0, as mqadmin's does."),
-        _("The first commit makes one; until then ConsumeFromWhere says where a member begins."),
+        _("The first commit creates it. Until then, ConsumeFromWhere decides where a member starts."),
     ),
     "disk": Explained(
         "LocalFileOffsetStore, offsets.json",
-        _("In a file of the member's own machine: where it goes on after a restart. Broadcasting has no other place."),
-        _("The member writes its offsets in memory to it every 5 s and when it stops."),
+        _(
+            "In a file on the member's machine. The member resumes from it after a restart. Broadcasting uses no "
+            "other store."
+        ),
+        _("The member writes its offsets in memory to this file every 5 s and when it stops."),
     ),
     # columns
     "c-lag": Explained(
         "brokerOffset − consumerOffset, storeTimestamp",
-        _("Kept nowhere: max − committed of this queue, and how long ago the oldest message of it was stored."),
-        _("Stored messages raise it, the commits of the queue's owner lower it."),
+        _("Not stored: max − committed of this queue, and the age of its oldest uncommitted message."),
+        _("Stored messages raise it, commits of the queue's owner lower it."),
     ),
     "c-trend": Explained(
         NO_COUNTER,
-        _("RocketMQ remembers no lag: the last five minutes of this queue, noted once a second."),
-        _("A line that rises: more is stored than committed. A step down is a commit."),
+        _("RocketMQ stores no lag history. This is the last five minutes of this queue, sampled once a second."),
+        _("A rising line: more messages stored than committed. A step down: a commit."),
     ),
     "c-lock": Explained(
         "RebalanceLockManager.mqLockTable",
-        _("In the broker's memory, lost with it: who may read the queue in order. The ring is what is left of 60 s."),
-        _("The owner asks again every 20 s, and reads no longer than 30 s without an answer."),
+        _(
+            "In the broker's memory, lost with it: the member that may read the queue in order. The ring shows "
+            "the time left of 60 s."
+        ),
+        _("The owner renews it every 20 s. Without an answer, it reads for at most 30 s."),
     ),
     # figures
     "k-lag": Explained(
         "brokerOffset − consumerOffset (mqadmin: Diff)",
-        _("Kept nowhere: max − committed, over all queues of the topic, and of the group's retry topic."),
+        _("Not stored: max − committed, summed over all queues of the topic and of the group's retry topic."),
         _("Stored messages raise it, commits lower it."),
     ),
     "k-old": Explained(
         "storeTimestamp",
-        _("In the record of the first message at or above a committed offset: how long ago it was stored."),
-        _("Time raises it, a commit that passes the message lowers it."),
+        _("From the record of the first message at or above a committed offset: its age since it was stored."),
+        _("It grows with time. A commit that passes the message lowers it."),
     ),
     "k-risk": Explained(
         NO_COUNTER,
-        _("RocketMQ has no counter of it: messages listeners were given at or above the committed offsets."),
-        _("Each message a listener is given raises it, each commit lowers it."),
+        _("Not counted by RocketMQ: messages at or above the committed offsets that listeners received."),
+        _("Each delivery to a listener raises it, each commit lowers it."),
     ),
     "k-io": Explained(
         "putMessageTopicTimesTotal, CONSUME_OK_TPS",
-        _("In the broker's statistics, and in the members': messages stored, and messages listeners accepted."),
-        _("Producers, and how fast listeners work. Other clients: what they committed. Delivered: GROUP_GET_NUMS."),
+        _("From the statistics of the broker and of the members: messages stored, and messages accepted by listeners."),
+        _("Producers, and the speed of listeners. Real clients: committed messages. Delivered: GROUP_GET_NUMS."),
     ),
     "k-e2e": Explained(
         NO_COUNTER,
-        _("RocketMQ has no counter of it: from the storeTimestamp until a listener accepted it, of the last 200."),
+        _("Not counted by RocketMQ: time from the storeTimestamp until a listener accepts, for the last 200 messages."),
         _("Slow listeners, a full buffer and a queue without an owner raise it."),
     ),
     "k-again": Explained(
         NO_COUNTER,
-        _("RocketMQ counts only retries (reconsumeTimes). This is how often listeners were given a message again."),
-        _("Crashes before a commit, queues handed over, retries and resets raise it."),
+        _("RocketMQ counts only retries (reconsumeTimes). This counts repeated deliveries to listeners."),
+        _("Crashes before a commit, queue handovers, retries and resets raise it."),
     ),
 }

@@ -41,7 +41,7 @@ class Measure(NamedTuple):
 
 MEASURES = {
     "lag": Measure(_("Lag"), _("messages"), ("lag",)),
-    "age": Measure(_("Age of the oldest"), _("milliseconds"), ("lag_ms",)),
+    "age": Measure(_("Oldest message age"), _("milliseconds"), ("lag_ms",)),
     "flow": Measure(_("Throughput"), _("messages a second"), ("produced", "consumed"), per_s=True),
 }
 

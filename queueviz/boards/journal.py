@@ -14,16 +14,16 @@ from queueviz.whole_numbers import whole
 
 WORDS: dict[str, Any] = {
     "journal.failed": _("The journal could not be read. Try again."),
-    "journal.looking": _("Looking back…"),
-    "journal.looked": _("Looked back to event #{seq}, {at}."),
+    "journal.looking": _("Searching back…"),
+    "journal.looked": _("Searched back to event #{seq}, {at}."),
     "journal.back_to": _("Shown back to event #{seq}, {at}."),
-    "journal.first": _("This reaches back to the first event."),
+    "journal.first": _("The first event is reached."),
     "journal.trimmed": _("The journal begins at event #{seq}; older ones were deleted."),
-    "journal.gone": _("The journal no longer holds this event."),
+    "journal.gone": _("This event is no longer in the journal."),
     "journal.no_such": _("No event has this number."),
     "journal.older": _("Older"),
-    "journal.further": _("Look further back"),
-    "journal.nothing_fits": _("No event fits: {filters}."),
+    "journal.further": _("Search further back"),
+    "journal.nothing_fits": _("No event matches: {filters}."),
     "journal.branch": _("branch"),
     "journal.board": pgettext("as it was at an event", "board"),
     "journal.diff": pgettext("marks an event to be compared", "diff"),
@@ -31,15 +31,15 @@ WORDS: dict[str, Any] = {
     "journal.diff_head": _("What changed between two events"),
     "journal.diff_title": _("What changed from event #{from} to #{to}"),
     "journal.diff_one": _("Event #{seq} is marked. Mark another one."),
-    "journal.diff_none": _("No change is known."),
-    "journal.diff_more": _("The first {n} of {all} changes."),
+    "journal.diff_none": _("No known changes."),
+    "journal.diff_more": _("First {n} of {all} changes."),
     "journal.diff_same": _(
-        "Both events follow keyframe #{seq}: what no event carries may have changed between them all the same."
+        "Both events follow keyframe #{seq}. State that no event records may still have changed between them."
     ),
     "journal.diff_between": _(
-        "What no event carries is compared as at the keyframes #{from} and #{to}; such rows say so."
+        "State that no event records is compared at the keyframes #{from} and #{to}. Such rows are marked."
     ),
-    "journal.diff_old": _("as at the keyframes"),
+    "journal.diff_old": _("at the keyframes"),
     "journal.diff_failed": _("The changes could not be read. Try again."),
     "journal.f_search": _("search “{text}”"),
     "journal.f_causes": _("only causes"),

@@ -14,7 +14,7 @@ from queueviz.templatetags.formats import number
 from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS, MemberWords, NamedWords
 
 DIFFER: dict[str, Any] = {
-    "differ.head": _("Members subscribe differently: {what}"),
+    "differ.head": _("Subscriptions of the members differ: {what}"),
     "differ.topics": _("subscribed topics"),
     "differ.expressions": _("tags"),
     "differ.model": _("message model"),
@@ -25,10 +25,10 @@ DIFFER: dict[str, Any] = {
     "differ.concurrent": _("concurrent"),
     "differ.orderly": _("orderly"),
     "differ.dropped": _("{n} dropped by its client"),
-    "differ.dropped_unknown": _("not known how many its client drops"),
-    "differ.passed_over": _("{n} left out by brokers"),
-    "differ.shared": _("Several connections use client id {ids}: each takes the same queues, others have no reader"),
-    "differ.same_id": _("one of {n} connections with this client id"),
+    "differ.dropped_unknown": _("number dropped by its client unknown"),
+    "differ.passed_over": _("{n} filtered by brokers"),
+    "differ.shared": _("Several connections use client ID {ids}: all get the same queues, other queues have no reader"),
+    "differ.same_id": _("one of {n} connections with this client ID"),
 }
 
 
@@ -68,7 +68,7 @@ def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
 
 
 def _counts(words: MemberWords) -> list[str]:
-    dropped, passed_over = words.get("dropped"), words.get("passed_over")
+    dropped, passed_over = words.get("released"), words.get("passed_over")
     counts = [str(DIFFER["differ.dropped_unknown"])] if dropped is None else []
     counts += [str(DIFFER["differ.dropped"]).format(n=number(dropped))] if dropped else []
     return counts + ([str(DIFFER["differ.passed_over"]).format(n=number(passed_over))] if passed_over else [])

@@ -7,43 +7,43 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 STATES: dict[str, Any] = {  # sign, word, tone
-    "committed": ("✓", _("committed past it"), "ok"),
+    "committed": ("✓", _("offset committed past it"), "ok"),
     "finished": ("◐", _("done, commit pending"), "warn"),
-    "finished_ahead": ("◐", _("done before an older one"), "warn"),
+    "finished_ahead": ("◐", _("done, but an older one is not"), "warn"),
     "processing": ("▶", _("being processed"), "move"),
     "buffered": ("▤", _("buffered in the member"), "move"),
-    "pulled": ("▽", _("pulled; what it did with it is its own business"), "plain"),
-    "passed_over": ("∅", _("pulled past: not given to it"), "plain"),
+    "pulled": ("▽", _("pulled; its processing is not reported"), "plain"),
+    "passed_over": ("∅", _("skipped by the pull: not delivered"), "plain"),
     "waiting": ("…", _("not pulled yet"), "plain"),
-    "delayed": ("↻", _("waits to be tried again"), "warn"),
+    "delayed": ("↻", _("waits for its retry"), "warn"),
     "dead_letter": ("✕", _("dead letter"), "bad"),
-    "no_offset": ("–", _("no place in this queue yet"), "plain"),
-    "unknown": ("?", _("nobody knows"), "plain"),
+    "no_offset": ("–", _("no offset in this queue yet"), "plain"),
+    "unknown": ("?", _("not reported"), "plain"),
 }
 
 STEPS: dict[str, Any] = {
-    "born": _("made by its producer"),
+    "born": _("created by its producer"),
     "stored": _("stored"),
     "half": _("stored as a half message"),
-    "delayed": _("put off"),
-    "retry": _("stored again to be retried"),
+    "delayed": _("scheduled for later"),
+    "retry": _("stored again for a retry"),
     "dead_letter": _("stored as a dead letter"),
     "pulled": _("pulled"),
-    "filtered": _("dropped by text at the client"),
-    "given": _("given to a listener"),
-    "once": _("consumed once by order"),
+    "filtered": _("filtered by tag at the client"),
+    "given": _("delivered to a listener"),
+    "once": _("consumed once on request"),
 }
 
 OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
     "SUCCESS": ("✓", _("success"), "ok"),
-    "LATER": ("↻", _("wants it later"), "warn"),
+    "LATER": ("↻", _("retry later"), "warn"),
     "FAILED": ("✕", _("failed"), "bad"),
-    "TIMEOUT": ("✕", _("took too long"), "bad"),
-    "IGNORED": ("∅", _("result ignored: the queue was given up"), "plain"),
-    "INTERRUPTED": ("✕", _("cut short: its process ended"), "bad"),
-    None: ("▶", _("still working"), "move"),
+    "TIMEOUT": ("✕", _("timed out"), "bad"),
+    "IGNORED": ("∅", _("result ignored: the queue was released"), "plain"),
+    "INTERRUPTED": ("✕", _("interrupted: its process ended"), "bad"),
+    None: ("▶", _("still processing"), "move"),
     "CR_SUCCESS": ("✓", _("success"), "ok"),
-    "CR_LATER": ("↻", _("wants it later"), "warn"),
+    "CR_LATER": ("↻", _("retry later"), "warn"),
     "CR_THROW_EXCEPTION": ("✕", _("failed"), "bad"),
 }
 
@@ -54,16 +54,17 @@ WORDS: dict[str, Any] = {
 
 WHY: dict[str, Any] = {
     "not_indexed": _(
-        "No broker that runs has a message with this unique key, and it is no offset id: those have 32 "
-        "hexadecimal digits (56 with IPv6), the broker's address and the position in its log."
+        "No running broker has a message with this unique key. It is not an offset ID either: these have 32 "
+        "hexadecimal digits (56 with IPv6), the broker's address and the log position."
     ),
     "other_broker": _(
-        "No message here has this unique key. Read as an offset id it names a broker at {address}; here are {known}."
+        "No message here has this unique key. As an offset ID, it points to a broker at {address}. Brokers here: "
+        "{known}."
     ),
-    "broker_down": _("{broker}, which stored it, is not running."),
-    "deleted": _("Position {physical_offset} was in a log file that {broker} has deleted: its log begins at {low}."),
+    "broker_down": _("{broker} stored it and is not running."),
+    "deleted": _("Position {physical_offset} was in a log file that {broker} deleted. Its log now begins at {low}."),
     "beyond_end": _("The log of {broker} ends at {high}, before position {physical_offset}."),
-    "no_record": _("No record begins at position {physical_offset} of {broker}."),
+    "no_record": _("Position {physical_offset} of {broker} is not the start of a record."),
 }
 
 FLAGS: dict[str, Any] = {
@@ -91,6 +92,6 @@ def message_words() -> dict[str, str]:
     """Return the words of the moving page, ready for JSON."""
     return {
         **{key: str(text) for key, text in WORDS.items()},
-        "messages.held": str(_("{n} more, held while you are here")),
-        "messages.time": str(_("{value} is no time. Write it like 2026-11-20 10:42:17, in UTC.")),
+        "messages.held": str(_("{n} more, paused while you are here")),
+        "messages.time": str(_("Not a date and time: {value}. Example: 2026-11-20 10:42:17, in UTC.")),
     }

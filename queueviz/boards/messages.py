@@ -14,7 +14,7 @@ from queueviz.boards.message_texts import message_words
 from queueviz.boards.page import BoardPage, Place, Readings, data_of
 from sandbox.control.channel_names import FILTER_CHARS, FILTERS
 
-WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by place"), "time": _("by time and tag")}
+WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by position"), "time": _("by time and tag")}
 SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to")  # kept in the address as `s-…`
 
 

@@ -21,9 +21,9 @@ NOTES = {
     "after_last": _("no message at or after that time"),
     "cold": _("cold read from disk"),
     "locked_by": _("locked by {holder}"),
-    "not_heard": _("a pull consumer does not hear a live reset; nothing will move"),
-    "not_heard_in_cpp": _("its owner is a C++ client, which does not read what this broker tells it"),
-    "owner_silent": _("owner {owner} is silent; applies when another takes over"),
+    "not_heard": _("a pull consumer ignores an online reset; no offset will change"),
+    "not_heard_in_cpp": _("its owner is a C++ client, which cannot parse the reset request of this broker"),
+    "owner_silent": _("owner {owner} does not respond; applies when another member acquires the queue"),
 }
 
 
@@ -77,7 +77,7 @@ def _note(note: Mapping[str, Any]) -> dict[str, str]:
     code, values = str(note["code"]), note.get("values") or {}
     if code == "held":
         count = int(values.get("count", 1))
-        text = ngettext("{n} message lies with its member", "{n} messages lie with its member", count)
+        text = ngettext("{n} message is buffered in its member", "{n} messages are buffered in their member", count)
         text = text.format(n=number(count))
     elif code in NOTES:
         text = str(NOTES[code]).format_map({name: number(value) for name, value in values.items()})

@@ -53,23 +53,23 @@ def lines_of(result: Mapping[str, Any]) -> list[Line]:
             _("Delivered again"),
             before["delivered_again"],
             after["delivered_again"],
-            _("a listener had been given them, and their offset was not committed"),
+            _("delivered to a listener, offset not committed"),
         ),
         _count(
             _("Lost"),
             before["lost"],
             after["lost"],
-            _("stored, and gone with a power cut before they were on the disk") if lost else _("nothing in either run"),
+            _("stored, then lost in a power cut before the flush to disk") if lost else _("none in either run"),
         ),
         _time(
-            _("Longest wait for a lock"),
+            _("Longest lock wait"),
             waits[0]["ms"] if waits[0] else 0,
             waits[1]["ms"] if waits[1] else 0,
             _("no lock was refused")
             if longer is None
             else _("{queue}: {who} was refused while {holder} held it").format(queue=longer["queue"], **called),
         ),
-        _count(_("Lag at the end"), before["lag"], after["lag"], _("stored and not committed, all groups together")),
+        _count(_("Lag at the end"), before["lag"], after["lag"], _("stored, not committed, all groups together")),
     ]
 
 

@@ -18,7 +18,7 @@ STATES: dict[str, Any] = {
     "power_cut": _("power cut"),
     "damaged": _("damaged files"),
     "unreachable": _("no answer"),
-    "unknown": _("not asked yet"),
+    "unknown": _("not queried yet"),
 }
 SIGNS = {
     "starting": "◌",
@@ -51,18 +51,18 @@ WAYS: dict[str, Any] = {
 }
 VIEWS: dict[str, Any] = {
     "heard": _("{age} ago"),
-    "silent": _("silent for {age}"),
-    "scan": _("goes with the scan in {left}"),
+    "silent": _("no heartbeat for {age}"),
+    "scan": _("removed by the scan in {left}"),
     "unknown": _("not registered"),
     "known": _("registered"),
-    "knows": _("{server} knows {broker}; when it heard it last it does not tell"),
-    "down": _("down: knows nothing"),
-    "sentence": _("{server} heard {broker} {age} ago and forgets it in {left}, if it stays silent"),
-    "nothing": _("{server} does not know {broker}"),
+    "knows": _("{server} lists {broker}; the last heartbeat is not reported"),
+    "down": _("down: no data"),
+    "sentence": _("{server}: last heartbeat of {broker} {age} ago; it removes the broker in {left} without another"),
+    "nothing": _("{server} has no entry for {broker}"),
 }
 OTHERS: dict[str, Any] = {
-    "line": _("{a} to {b}, {kind}: {state}. Opens its frames."),
-    "line.panel": _("{a} to {b}, {kind}: {state}. Choose it."),
+    "line": _("{a} to {b}, {kind}: {state}. Open its frames."),
+    "line.panel": _("{a} to {b}, {kind}: {state}. Select it."),
     "behind": _("behind"),
     "alone": _("does not follow its master"),
 }

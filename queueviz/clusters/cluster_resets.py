@@ -49,8 +49,8 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
         ownership.record(visitor, f"{what}-unknown", cluster.slug, of=asked.pk, group=_group(action, point))
         raise ActionRefused(
             504,
-            "The cluster has not answered yet: offsets may have been reset, or not.",
-            "Look at the journal and at the offsets before you try again.",
+            "The cluster has not answered yet. Its offsets may or may not be reset.",
+            "Check the journal and the offsets before you try again.",
         ) from None
     except SandboxError as refused:
         partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None

@@ -68,7 +68,7 @@ def analytics_of(course: Course) -> Analytics:
                 _("minutes, median"),
                 steps,
                 lambda row: row["median_ms"] / MINUTE_MS,
-                (lab, step, _("Attempts"), _("Median, minutes"), _("90 % within, minutes")),
+                (lab, step, _("Attempts"), _("Median, minutes"), _("90th percentile, minutes")),
                 lambda row: (row["met"], f"{row['median_ms'] / MINUTE_MS:.1f}", f"{row['p90_ms'] / MINUTE_MS:.1f}"),
                 steps,
                 1,
@@ -76,10 +76,10 @@ def analytics_of(course: Course) -> Analytics:
             _plot(
                 "predictions",
                 _("Wrong predictions"),
-                _("% of those given"),
+                _("% of predictions"),
                 [row for row in steps if row["predicted"]],
                 lambda row: 100 * row["wrong"] / row["predicted"],
-                (lab, step, _("Predicted"), _("It was (one example)"), _("How often")),
+                (lab, step, _("Predicted"), _("Actual (one example)"), _("Count")),
                 lambda row: (row["given"], row["truth"], row["count"]),
                 predictions,
             ),
@@ -89,24 +89,24 @@ def analytics_of(course: Course) -> Analytics:
                 _("answers"),
                 _summed(mistakes),
                 lambda row: row["count"],
-                (lab, step, _("Misconception, as it was answered"), _("How often"), _("Students")),
+                (lab, step, _("Misconception and its feedback"), _("Count"), _("Students")),
                 lambda row: (_answered(row), row["count"], row["sandboxes"]),
                 mistakes,
             ),
             _plot(
                 "hints",
                 _("Hints"),
-                _("hints taken"),
+                _("hints used"),
                 steps,
                 lambda row: row["hints"],
-                (lab, step, _("Hints taken"), _("Attempts with hints")),
+                (lab, step, _("Hints used"), _("Attempts with hints")),
                 lambda row: (row["hints"], row["hinted"]),
                 steps,
             ),
             _plot(
                 "dead_ends",
-                _("Dead ends"),
-                _("attempts given up or standing"),
+                _("Drop-off points"),
+                _("attempts abandoned or stalled"),
                 _summed(dead_ends),
                 lambda row: row["count"],
                 (lab, step, _("Phase"), _("Attempts"), _("Students")),
@@ -117,7 +117,7 @@ def analytics_of(course: Course) -> Analytics:
     )
 
 
-PHASES = {"predict": "Predict", "do": "Do and see", "say": "Say what you saw", "why": "Why"}
+PHASES = {"predict": "Predict", "do": "Act and observe", "say": "Report your observation", "why": "Why"}
 
 
 def _plot(

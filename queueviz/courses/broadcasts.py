@@ -47,8 +47,8 @@ def kind_of(text: str) -> Kind:
     if text not in KINDS:
         raise ActionRefused(
             422,
-            "There is no broadcast {kind}.",
-            "Broadcasts are: {known}.",
+            "Broadcast {kind} does not exist.",
+            "Known broadcasts: {known}.",
             field="kind",
             kind=text[:40] or "–",
             known=", ".join(KINDS),
@@ -65,8 +65,8 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
     if unknown := [number for number in numbers if number not in by_number]:
         raise ActionRefused(
             422,
-            "There is no student {number} in this course.",
-            "Load the page again.",
+            "This course has no student {number}.",
+            "Reload the page.",
             field="students",
             number=unknown[0],
         )
@@ -77,7 +77,7 @@ def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Stude
     """Carry out the broadcast and wait for it.  Raises ActionRefused: 422 another moment, 429 too often."""
     if not SOONEST_S <= in_s <= LATEST_S:
         raise ActionRefused(
-            422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s", most=LATEST_S
+            422, "Schedule a broadcast at most {most} s ahead.", "Choose an earlier time.", field="in_s", most=LATEST_S
         )
     BROADCASTS.demand(f"course {course.pk}")
     by = Actor("instructor", visitor.user.get_username())

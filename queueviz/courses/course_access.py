@@ -27,9 +27,9 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
     course = Course.objects.filter(slug=slug).first()
     visit = None if course is None else _visit(visitor, course)
     if visit is None:
-        raise NotFound("There is no course with this address.")
+        raise NotFound("No course has this address.")
     if not can(visit.role, verb):
-        raise Forbidden("This is the teacher's.")
+        raise Forbidden("Only the teacher can open this.")
     return visit
 
 

@@ -8,21 +8,19 @@ from django.utils.translation import gettext_lazy as _
 from sandbox.labs.catalogue import LABS
 
 KINDS: dict[str, Any] = {
-    "score": _("Graded {live}, found {found}."),
-    "journal": _('The journal has "{live}" as a result; the checks find "{found}".'),
-    "unwritten": _('The checks find "{found}", which the journal has not: the server was killed before.'),
-    "receipt": _(
-        "Step {step}: the answer received at event {live} is not in the journal as it was; the journal was changed."
-    ),
+    "score": _("Graded {live}, now {found}."),
+    "journal": _('The journal records the result "{live}"; the checks compute "{found}".'),
+    "unwritten": _('The checks compute "{found}", which is not in the journal: the server was killed before that.'),
+    "receipt": _("Step {step}: the answer received at event {live} differs from the journal. The journal was changed."),
     "lost": _(
-        "Answers of attempt {live} were received, and the journal does not have it: its oldest part was cut, or "
-        "it was changed; the grade stays."
+        "Answers of attempt {live} were received, but the journal does not contain it. Its oldest part was cut "
+        "off, or it was changed. The grade stays."
     ),
-    "rerun": _("Its actions, executed again, do not write this journal: {found}."),
+    "rerun": _("Replaying its actions does not produce this journal: {found}."),
     "unread": _("The journal cannot be read: {found}"),
-    "gone": _("Its sandbox is gone; the grade stays."),
+    "gone": _("Its sandbox no longer exists; the grade stays."),
     "not_begun": _("The journal has no attempt at this lab; the grade stays."),
-    "more": _("{found} more differences of this submission."),
+    "more": _("{found} more differences in this submission."),
 }
 NOTHING = _("nothing")
 

@@ -81,7 +81,7 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
                 raise ActionRefused(
                     409,
                     "This is more than {most} MiB.",
-                    "Ask the host for manage.py student export.",
+                    "Ask the server administrator to run manage.py student export.",
                     most=MOST_BYTES // 2**20,
                 )
             pack.writestr(name, data)

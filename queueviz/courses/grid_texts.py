@@ -11,7 +11,7 @@ STATES: dict[str, Any] = {
     "working": _("working"),
     "done": _("done"),
     "cut": _("disconnected"),
-    "waiting": _("not begun"),
+    "waiting": _("not started"),
 }
 """In the order of need: who is stuck is seen first."""
 
@@ -28,16 +28,16 @@ BROADCASTS: dict[str, Any] = {
 DONE: dict[str, Any] = {
     **BROADCASTS,
     "freeze": _("Freeze all"),
-    "release": _("Go on"),
+    "release": _("Continue"),
     "heal": _("Heal all"),
     "take_over": _("Take control"),
-    "give_back": _("Give control back"),
+    "give_back": _("Return control"),
 }
 
 HELD: dict[str, Any] = {
-    "hold.frozen": _("Your teacher has stopped time for everybody. It goes on for all together."),
-    "hold.acts": _("Your teacher is acting here. You can read and answer."),
-    "hold.coming": _("In {s} s from your teacher: {what}"),
+    "hold.frozen": _("Your teacher stopped time for all students. It resumes for all of you together."),
+    "hold.acts": _("Your teacher controls this sandbox. You can read and answer."),
+    "hold.coming": _("From your teacher in {s} s: {what}"),
     **{f"hold.{kind}": word for kind, word in DONE.items()},
 }
 """What a student is shown of it."""
@@ -55,14 +55,14 @@ WORDS: dict[str, Any] = {
     **{f"grid.did.{kind}": word for kind, word in DONE.items()},
     "grid.preview": _("{n} sandboxes"),
     "grid.preview_asleep": _("{n} sandboxes, {asleep} asleep skipped"),
-    "grid.sent": _("{what}: {done} sandboxes, {late} ms late at most"),
+    "grid.sent": _("{what}: {done} sandboxes, at most {late} ms late"),
     "grid.skipped": _("{n} asleep skipped"),
     "grid.refused": _("not in {n}: {why}"),
     "grid.in": _("In {s} s"),
     "grid.frozen": _("time stopped"),
     "grid.acts": _("{who} acts"),
     "grid.differs": _("≠ #{seq}"),
-    "grid.differs_why": _("{name} is {state} here since event #{seq}; with {others} others it is {usual}."),
+    "grid.differs_why": _("{name} is {state} here since event #{seq}; for {others} others it is {usual}."),
     "grid.member": _("{who}: {state}"),
     "grid.place": _("Student {n}"),
     "grid.newly_stuck": _("{name} is stuck"),

@@ -48,9 +48,9 @@ PSEUDONYMS = (
     "Wren",
 )
 PSEUDONYM_CHARS = 32
-GUESSES = Rate(0.2, 40, what="codes that are no course's")  # a room behind one address, with its typing errors
+GUESSES = Rate(0.2, 40, what="invalid course codes")  # a room behind one address, with its typing errors
 LOOKS = Rate(5, 240, what="codes")  # right or wrong: half of all codes take an address 170 days
-JOINS = Rate(2, 120, what="places taken")
+JOINS = Rate(2, 120, what="course joins")
 
 
 def new_code() -> str:
@@ -89,7 +89,7 @@ def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
         if requested in taken:
             raise ActionRefused(
                 422,
-                "{pseudonym} is taken in this course.",
+                "{pseudonym} is already used in this course.",
                 "Choose another one.",
                 field="pseudonym",
                 pseudonym=requested,
@@ -116,7 +116,7 @@ def take(visitor: Visitor, secret: str) -> Enrolment:
     )
     if enrolment is None:
         GUESSES.demand(visitor.address)
-        raise ActionRefused(404, "This link leads to no place in a course.", "Ask the teacher for a new one.")
+        raise ActionRefused(404, "This link does not open a place in a course.", "Ask the teacher for a new one.")
     keep(visitor, enrolment.course, secret)
     return enrolment
 
@@ -134,7 +134,7 @@ def _of_code(visitor: Visitor, code: str) -> Course:
         raise ActionRefused(
             404,
             "No course has the code {code}.",
-            "It has six letters: look at it again.",
+            "A code has six letters: check yours.",
             field="code",
             code=letters[:CODE_LENGTH] or "–",
         )

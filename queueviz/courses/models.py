@@ -15,8 +15,8 @@ class Course(models.Model):
 
     class Feedback(models.TextChoices):
         AT_ONCE = "at_once", _("at once")
-        AT_END = "at_end", _("when it is due")
-        ON_RELEASE = "on_release", _("when it is released")
+        AT_END = "at_end", _("at its due date")
+        ON_RELEASE = "on_release", _("at its release")
 
     slug = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=80)

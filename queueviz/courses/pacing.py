@@ -30,7 +30,7 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
     Raises ActionRefused: 404 it is none of the course's labs, 422 it has no such step.
     """
     if lab not in course.labs or lab not in LABS:
-        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab[:48])
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose one of its labs.", lab=lab[:48])
     if step is not None and not 0 <= step <= len(LABS[lab].steps):
         raise ActionRefused(
             422,

@@ -70,10 +70,12 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
         last = newest(course)
         if last is not None and not last.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=last.number
+                409, "Question {number} is not revealed yet.", "Finish its steps, or drop it.", number=last.number
             )
         if course.polls.count() >= MOST_POLLS:
-            raise ActionRefused(429, "This course has had {most} questions.", "Begin another course.", most=MOST_POLLS)
+            raise ActionRefused(
+                429, "This course already has {most} questions.", "Start another course.", most=MOST_POLLS
+            )
         return course.polls.create(
             number=1 if last is None else last.number + 1, question=text, answers=[list(each) for each in choices]
         )
@@ -89,14 +91,14 @@ def advance(course: Course, number: int, to: str, shown: str = "") -> None:
         poll = find(course, number)
         if poll.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is revealed: nothing comes after that.", "Ask the next question.", number=number
+                409, "Question {number} is revealed: no step follows.", "Ask the next question.", number=number
             )
         state = Poll.State(poll.state)
         following = ORDER[ORDER.index(state) + 1]
         if to != following:
             raise ActionRefused(
                 409,
-                "Question {number} is at “{state}”.",
+                "Question {number} is in the state “{state}”.",
                 "Its next step is “{step}”.",
                 number=number,
                 state=state.label,
@@ -114,7 +116,7 @@ def drop(course: Course, number: int) -> None:
         poll = find(course, number)
         if poll.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is revealed, and stays.", "Ask the next question.", number=number
+                409, "Question {number} is revealed and cannot be dropped.", "Ask the next question.", number=number
             )
         poll.delete()
 
@@ -132,10 +134,10 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
             raise ActionRefused(
                 409,
                 "This vote is closed: your answer was not counted.",
-                "Open the question again, and see what is asked now.",
+                "Open the question again to see its current step.",
             )
         if not 0 <= answer < len(poll.answers):
-            raise ActionRefused(422, "This is none of the answers.", "Choose one of them.", field="answer")
+            raise ActionRefused(422, "This is not one of the answers.", "Choose one of them.", field="answer")
         made, _is_new = Vote.objects.update_or_create(
             poll=poll, enrolment=enrolment, round=round_, defaults={"answer": answer}
         )
@@ -160,7 +162,7 @@ def results(poll: Poll) -> Results:
     """Raises ActionRefused (409) before the reveal."""
     if not poll.is_revealed:
         raise ActionRefused(
-            409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=poll.number
+            409, "Question {number} is not revealed yet.", "Finish its steps, or drop it.", number=poll.number
         )
     by_student: dict[int, dict[int, int]] = {}
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
@@ -179,7 +181,7 @@ def _shown(poll: Poll, text: str) -> int | None:
         return None
     if text not in {str(at) for at in range(len(poll.answers))}:
         raise ActionRefused(
-            422, "It is not said yet what the run showed.", "Choose that answer, or none of them.", field="shown"
+            422, "The result of the run is not set yet.", "Choose that answer, or none of them.", field="shown"
         )
     return int(text)
 
@@ -187,7 +189,7 @@ def _shown(poll: Poll, text: str) -> int | None:
 def _question(text: str) -> str:
     question = _line(text, QUESTION_CHARS, "question")
     if not question:
-        raise ActionRefused(422, "A poll needs a question.", "Write one.", field="question")
+        raise ActionRefused(422, "A poll needs a question.", "Enter one.", field="question")
     return question
 
 
@@ -197,7 +199,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
-            "Leave some out.",
+            "Remove some.",
             field="value",
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
@@ -226,7 +228,11 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
             )
         if answer.value in [other.value for other in answers[:at]]:
             raise ActionRefused(
-                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=answer.value
+                422,
+                "Two answers have the value {value}.",
+                "Give each answer its own value.",
+                field="value",
+                value=answer.value,
             )
     return answers
 
@@ -237,7 +243,7 @@ def _line(text: str, most: int, field: str) -> str:
     if len(line) > most or any(unicodedata.category(char)[0] == "C" for char in line):
         raise ActionRefused(
             422,
-            "“{text}” is too long, or cannot be shown.",
+            "“{text}” is too long, or cannot be displayed.",
             "Use at most {most} characters.",
             field=field,
             text=line[:20],

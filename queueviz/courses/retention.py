@@ -37,7 +37,7 @@ def demand_kept(due_at: datetime | None) -> None:
         raise ActionRefused(
             422,
             "A course is deleted {days} days after its date.",
-            "Choose a later one.",
+            "Choose a later date.",
             field="due_at",
             days=COURSE_LIFE.days,
         )

@@ -25,7 +25,7 @@ TRIES = 5
 def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
     """Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses."""
     if not visitor.is_signed_in:
-        raise ActionRefused(403, "A course belongs to an account.", "Sign in first.")
+        raise ActionRefused(403, "A course requires an account.", "Sign in first.")
     if visitor.user.courses.count() >= MOST_COURSES:
         raise ActionRefused(429, "You have {most} courses.", "Delete one first.", most=MOST_COURSES)
     for _ in range(TRIES):
@@ -35,7 +35,7 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
             )
         except IntegrityError:  # another one has just drawn this code
             continue
-    raise ActionRefused(503, "No code was free.", "Try again.")
+    raise ActionRefused(503, "No course code is free.", "Try again.")
 
 
 def change(
@@ -44,13 +44,13 @@ def change(
     """Raises ActionRefused (422)."""
     if not 1 <= most_students <= MOST_STUDENTS:
         raise ActionRefused(
-            422, "A course has 1 to {most} places.", "Begin another course.", field="most_students", most=MOST_STUDENTS
+            422, "A course has 1 to {most} places.", "Start another course.", field="most_students", most=MOST_STUDENTS
         )
     if feedback not in Course.Feedback.values:
         raise ActionRefused(
             422,
-            "{feedback} is no time for feedback.",
-            "Choose one of those offered.",
+            "{feedback} is not a feedback time.",
+            "Choose one of the options.",
             field="feedback",
             feedback=feedback,
         )
@@ -85,7 +85,7 @@ def give_time(enrolment: Enrolment, factor: float) -> None:
     """Raises ActionRefused (422)."""
     if factor not in TIME_FACTORS:
         raise ActionRefused(
-            422, "{factor} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor", factor=factor
+            422, "{factor} is not a time factor.", "Choose 1, 1.5 or 2.", field="time_factor", factor=factor
         )
     enrolment.time_factor = factor
     enrolment.save(update_fields=["time_factor"])
@@ -99,7 +99,7 @@ def name_students(course: Course, table: str) -> int:
     rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
     if not rows or not {"pseudonym", "name"} <= set(rows[0]):
         raise ActionRefused(
-            422, "The file needs the columns pseudonym and name.", "Export the roster, and fill it in.", field="roster"
+            422, "The file needs the columns pseudonym and name.", "Export the roster, then fill it in.", field="roster"
         )
     if len(rows) > MOST_ROWS:
         raise ActionRefused(
@@ -111,7 +111,7 @@ def name_students(course: Course, table: str) -> int:
         raise ActionRefused(
             422,
             "{pseudonym} has not joined this course.",
-            "Correct the row, or leave it out.",
+            "Correct the row, or remove it.",
             field="roster",
             pseudonym=unknown[0][:NAME_CHARS],
         )
@@ -125,7 +125,7 @@ def name_students(course: Course, table: str) -> int:
 def _title(title: str) -> str:
     text = " ".join(title.split())[:NAME_CHARS]
     if not text:
-        raise ActionRefused(422, "A course needs a title.", "Write one.", field="title")
+        raise ActionRefused(422, "A course needs a title.", "Enter one.", field="title")
     return text
 
 
@@ -134,7 +134,7 @@ def _labs(labs: list[str]) -> list[str]:
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:
         raise ActionRefused(
-            422, "There is no lab {lab}.", "Choose among those offered.", field="labs", lab=unknown[0][:NAME_CHARS]
+            422, "Lab {lab} does not exist.", "Choose from the options.", field="labs", lab=unknown[0][:NAME_CHARS]
         )
     chosen = [slug for slug in LABS if slug in labs]
     if not chosen:

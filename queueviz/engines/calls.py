@@ -11,8 +11,8 @@ from queueviz.engines.futures import failed, settle
 from sandbox.kernel.errors import EngineBusy
 
 UNANSWERED_CALLS = 5_000
-NOT_TAKEN = "The engine is not there, or has too much to do. Try again in a moment."
-ENDED = "The engine ended meanwhile, and is started again. Try again in a moment."
+NOT_TAKEN = "The engine is not running, or is overloaded. Try again in a moment."
+ENDED = "The engine ended and is restarting. Try again in a moment."
 
 
 class Calls:

@@ -20,7 +20,7 @@ class Outbox:
         """Raises EngineBusy: the other side has ended, or has not read for long."""
         with self._there:
             if self._over or len(self._unsent) >= UNSENT_MESSAGES:
-                raise EngineBusy("The engine is not there, or has too much to do. Try again in a moment.")
+                raise EngineBusy("The engine is not running, or is overloaded. Try again in a moment.")
             self._unsent.append(packed)
             self._there.notify()
 

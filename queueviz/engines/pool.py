@@ -121,7 +121,7 @@ class Pool:
         child = self._children[index]
         if child is not None:
             return child.ask(kind, *args)
-        return failed(EngineBusy("The engine is being started again. Try again in a moment."))
+        return failed(EngineBusy("The engine is restarting. Try again in a moment."))
 
     def say(self, index: int, *message: Any) -> None:
         """Send a message to one engine.  Messages for an ended engine are dropped while another one starts."""

@@ -12,7 +12,7 @@ from sandbox.kernel.errors import EngineBusy
 NAMESPACE = "queueviz"
 NAME = "engine-"  # and a number from 1
 CODE = Path(__file__).parents[2]
-NOT_HERE = "QUEUEVIZ_RAY_ADDRESS is set, and Ray is not installed: it is in the extra `scale`."
+NOT_HERE = "QUEUEVIZ_RAY_ADDRESS is set, but Ray is not installed. Install the extra `scale`."
 STOP_WITHIN_S = 15.0
 
 _connecting = threading.Lock()

@@ -12,11 +12,11 @@ from sandbox.tools.reference import MADE, cell, table
 NAME = "fidelity.md"
 SECTIONS = {
     "0": "Offset management",
-    "1": "The consuming side",
+    "1": "Consumer side",
     "2": "Notes on offset stores",
     "3": "Concepts and working principles",
-    "4": "The consumer's source",
-    "D": "Where articles and code differ",
+    "4": "Consumer source code",
+    "D": "Differences between articles and code",
 }
 HEAD = ("row", "the article", "RocketMQ 4.9.8", "here", "shown by")
 

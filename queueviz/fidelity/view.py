@@ -15,11 +15,11 @@ from queueviz.fidelity.ledger import SAME, Claim, Ledger
 LONGEST_SEARCH = 80  # characters of a search that are looked at
 SECTIONS = (
     ("0", _("Offset management")),
-    ("1", _("The consuming side")),
+    ("1", _("Consumer side")),
     ("2", _("Notes on offset stores")),
     ("3", _("Concepts and working principles")),
-    ("4", _("The consumer's source")),
-    ("D", _("Where articles and code differ")),
+    ("4", _("Consumer source code")),
+    ("D", _("Differences between articles and code")),
 )
 PLACES = {  # where a claim is seen → what its page is called; the paths are the boards'
     "board": _("Board"),
@@ -30,7 +30,7 @@ PLACES = {  # where a claim is seen → what its page is called; the paths are t
     "journal": _("Journal"),
     "settings": _("Settings"),
     "client": _("Client"),
-    "wire": _("Frames"),
+    "wire": _("Wire"),
     "topology": _("Topology"),
     "rebalance": _("Rebalance"),
     "store": _("Store"),

@@ -51,7 +51,7 @@ def demand_answers_given(visit: policy.Visit) -> None:
     if lab is None:
         return
     if not lab["finished"] and (lab["exam"] or sandbox.course_id is not None):
-        raise ActionRefused(409, "A run is not played again while its lab is in progress.", "Finish the lab first.")
+        raise ActionRefused(409, "A run cannot be replayed while its lab is in progress.", "Finish the lab first.")
     if not visit.sees_scores:  # the run that is played again would show its own
         raise releases.withheld()
 
@@ -60,5 +60,5 @@ def state(slug: str) -> dict[str, Any]:
     """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`."""
     row: dict[str, Any] | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
-        raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
+        raise ActionRefused(404, "Sandbox {slug} does not exist.", "It may have expired.", slug=slug)
     return row

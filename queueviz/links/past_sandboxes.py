@@ -53,7 +53,7 @@ def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
         moment = _moments.get((slug, at))
         if moment is None or moment.state == "cancelled":
             if sum(not other.is_over for other in _moments.values()) >= LIMITS.moments_waiting:
-                raise ActionRefused(503, "Too many events are being executed again.", "Try again in a minute.")
+                raise ActionRefused(503, "Too many events are being replayed.", "Try again in a minute.")
             admit()
             moment = _moments[slug, at] = Moment(slug, at)
             for old in [key for key, other in _moments.items() if other.is_over][: -LIMITS.moments_kept]:

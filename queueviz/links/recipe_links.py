@@ -40,7 +40,7 @@ def make(slug: str, first: int, at: int) -> Made:
     first = min(first, at)
     if at - first >= LIMITS.recipe_test_events:
         raise ActionRefused(
-            422, "A test is of at most {most} events.", "Choose a later first event.", most=LIMITS.recipe_test_events
+            422, "A test has at most {most} events.", "Choose a later first event.", most=LIMITS.recipe_test_events
         )
     entries = engine.answer(engine.port().entries(slug, first - 1, at - first + 1, longs_as_text=False))
     rows = [row for row in entries.rows if int(row["seq"]) <= at]
@@ -59,8 +59,8 @@ def read(visitor: Visitor, text: str) -> RunOrder:
         ):
             raise ActionRefused(
                 422,
-                "This recipe has an action that an owner may not do: {action}.",
-                "Ask for one up to an earlier event.",
+                "This reproducible link contains an action that is not allowed to an owner: {action}.",
+                "End it at an earlier event.",
                 action=entry.name,
             )
     return order

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 FOLDER = "recordings"
 SCORELESS = "-without-scores"  # in the name of a file
-UNASKED = "it was not asked for any more"
+UNASKED = "the request was cancelled"
 LAST_WORDS_BYTES = 2_000
 COMMAND = [sys.executable, "-m", "django", "recording", "export", "--beside"]
 
@@ -87,7 +87,7 @@ class Recordings:
                 raise ActionRefused(
                     409,
                     "The recording could not be made: {why}.",
-                    "Try again, or ask for a shorter range.",
+                    "Try again, or request a shorter range.",
                     why=making.why,
                 )
             if making is None:
@@ -129,7 +129,7 @@ class Recordings:
             making.why = (error.strerror or str(error)).lower()
         except Exception:
             log.exception("making %s failed", making.path)
-            making.why = "something broke on our side"
+            making.why = "server error"
         part.unlink(missing_ok=True)
         self._make_room(making.path)
 

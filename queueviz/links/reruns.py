@@ -146,14 +146,14 @@ def _make_room(holder: Holder, others: list[Play]) -> None:
     """Make room for another play: the oldest play of a guest is cancelled for a visitor who may act."""
     guests = [other for other in others if other.holder.is_guest]
     if holder.is_guest and len(guests) >= MOST_EACH:
-        raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+        raise ActionRefused(503, "Other runs are in progress.", "Try again in a minute.")
     if holder != SERVER and sum(other.holder == holder for other in others) >= MOST_EACH:
         raise ActionRefused(
-            429, "{n} runs of yours are being played.", "Wait for one of them, or cancel it.", n=MOST_EACH
+            429, "{n} of your runs are in progress.", "Wait until one ends, or cancel one.", n=MOST_EACH
         )
     if len(others) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
         if holder.is_guest or not guests:
-            raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+            raise ActionRefused(503, "Other runs are in progress.", "Try again in a minute.")
         guests[0].cancel()
 
 
@@ -161,7 +161,7 @@ def find(slug: str, play_id: str) -> Play:
     """Raises ActionRefused (404)."""
     play = _plays.get(play_id)
     if play is None or play.slug != slug:
-        raise ActionRefused(404, "This result is not kept any more.", "Play it again.")
+        raise ActionRefused(404, "This result is no longer stored.", "Start the run again.")
     return play
 
 

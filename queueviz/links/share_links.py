@@ -32,7 +32,7 @@ LIVES_DAYS = (1, 7, 30, 90)
 LISTED = timedelta(days=90)  # after it was revoked or has expired
 USED_NOTED_EVERY = timedelta(minutes=1)
 GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
-ENDED = "This link is unknown, was revoked, or its time is over."
+ENDED = "This link is unknown, revoked or expired."
 NOTE_MARK = "#"
 LIVE, FORK, RANGE = Grant.Kind.LIVE, Grant.Kind.FORK, Grant.Kind.SHARE
 FAILED = "failed"  # in `Grant.shows`, beside what it shows
@@ -126,7 +126,9 @@ def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: 
     """Make a link as `make_live` does, with which a visitor branches from event `at`."""
     _demand_open(sandbox)
     if at > newest(sandbox.slug):
-        raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose an event that has.", field="at", seq=at)
+        raise ActionRefused(
+            422, "Event {seq} has not happened yet.", "Choose an event that has happened.", field="at", seq=at
+        )
     return _make(visitor, sandbox, FORK, {"at": at}, label, days)
 
 
@@ -135,7 +137,7 @@ def _demand_open(sandbox: Sandbox) -> None:
         raise ActionRefused(
             409,
             "This sandbox is private: only a range of it can be shared.",
-            "Let others watch it in the settings, or share a range.",
+            "Allow others to watch it in the settings, or share a range.",
             field="kind",
         )
 
@@ -144,7 +146,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
     if days not in LIVES_DAYS:
         raise ActionRefused(
             422,
-            "A link lives for {days} days.",
+            "A link is valid for {days} days.",
             "Choose one of these.",
             field="days",
             days=", ".join(map(str, LIVES_DAYS)),
@@ -154,7 +156,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
         if _links(sandbox).filter(policy.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
             raise ActionRefused(
                 429,
-                "This sandbox has {allowed} share links already.",
+                "This sandbox already has {allowed} share links.",
                 "Revoke one of them first.",
                 allowed=LIMITS.share_links_per_sandbox,
             )
@@ -231,8 +233,8 @@ def notes_of(text: str) -> tuple[Note, ...]:
         if seq is None or not note_text.strip():
             raise ActionRefused(
                 422,
-                "A note is a line with the number of its event and a text.",
-                "Write #18402 Who will take q6?",
+                "A note is a line with an event number and a text.",
+                "Example: #18402 Which member acquires q6?",
                 field="notes",
             )
         notes.append(Note(seq, note_text.strip()))
@@ -247,21 +249,25 @@ def newest(slug: str) -> int:
 def _check(sandbox: Sandbox, shown: Shown) -> None:
     if not 0 <= shown.first < shown.last:
         raise ActionRefused(
-            422, "A range begins before it ends.", "Choose a first event below the last.", field="first"
+            422, "A range must begin before it ends.", "Choose a first event below the last event.", field="first"
         )
     if shown.last - shown.first > LIMITS.share_events:
         raise ActionRefused(
-            422, "A range has {most} events at most.", "Share a shorter one.", field="last", most=LIMITS.share_events
+            422, "A range has at most {most} events.", "Share a shorter range.", field="last", most=LIMITS.share_events
         )
     if shown.last > newest(sandbox.slug):
         raise ActionRefused(
-            422, "Event {seq} has not happened yet.", "Choose a last event that has.", field="last", seq=shown.last
+            422,
+            "Event {seq} has not happened yet.",
+            "Choose a last event that has happened.",
+            field="last",
+            seq=shown.last,
         )
     if not shown.first <= shown.at <= shown.last:
         raise ActionRefused(
             422,
-            "A link opens at an event of its range.",
-            "Choose one from {first} to {last}.",
+            "A link must open at an event of its range.",
+            "Choose an event from {first} to {last}.",
             field="at",
             first=shown.first,
             last=shown.last,
@@ -269,7 +275,7 @@ def _check(sandbox: Sandbox, shown: Shown) -> None:
     if len(shown.notes) > LIMITS.share_notes or any(len(note.text) > LIMITS.share_note_chars for note in shown.notes):
         raise ActionRefused(
             422,
-            "A link has {most} notes of {chars} characters at most.",
+            "A link has at most {most} notes of at most {chars} characters.",
             "Shorten them.",
             field="notes",
             most=LIMITS.share_notes,

@@ -80,5 +80,8 @@ def _shown(title: object) -> str:
 
 def _odd(name: str) -> ActionRefused:
     return ActionRefused(
-        400, "What your LMS sent is not understood: {claim}.", "Tell its administrator.", claim=name.rsplit("/", 1)[-1]
+        400,
+        "The data from your LMS is not valid: {claim}.",
+        "Contact its administrator.",
+        claim=name.rsplit("/", 1)[-1],
     )

@@ -50,8 +50,8 @@ def _of_file() -> tuple[str, str]:
     except (OSError, ValueError, TypeError):
         raise ActionRefused(
             503,
-            "The key for LTI cannot be used.",
-            "QUEUEVIZ_LTI_KEY_FILE names the PEM file of an RSA key without a password.",
+            "The LTI key cannot be used.",
+            "QUEUEVIZ_LTI_KEY_FILE must name the PEM file of an RSA key without a password.",
         ) from None
 
 

@@ -31,10 +31,12 @@ def receive(verified: Verified) -> LtiLaunch:
     kind = Kind.DEEP_LINK if claimed.settings is not None else Kind.INSTRUCTOR if claimed.teaches else Kind.LEARNER
     if (kind == Kind.DEEP_LINK and not claimed.teaches) or (kind == Kind.LEARNER and not claimed.learns):
         raise ActionRefused(
-            403, "Your role in this course of your LMS leads to nothing here.", "Learners and instructors come in."
+            403,
+            "Your role in this course of your LMS has no access here.",
+            "Only learners and instructors have access.",
         )
     if not claimed.context:
-        raise ActionRefused(400, "Your LMS does not say which course this is.", "Ask the administrator of your LMS.")
+        raise ActionRefused(400, "Your LMS does not report which course this is.", "Ask the administrator of your LMS.")
     claims = (
         {}
         if kind == Kind.LEARNER
@@ -57,7 +59,7 @@ def receive(verified: Verified) -> LtiLaunch:
                 nonce_digest=sealed_secrets.keyed("lti nonce", platform.pk, verified.begun.nonce),
             )
     except IntegrityError:
-        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.") from None
+        raise ActionRefused(409, "This launch was already used.", "Open the link in your LMS again.") from None
     if kind == Kind.LEARNER:
         launch.seat = _seat(verified)
         launch.save(update_fields=["seat"])
@@ -71,7 +73,7 @@ def of_browser(request: HttpRequest, state: str) -> LtiLaunch:
     launch = LtiLaunch.objects.filter(state_digest=digest(state)).select_related("platform", "seat__enrolment__course")
     stored = launch.first() if cookies.begun(request, state) is not None else None
     if stored is None:
-        raise NotFound("This launch was not begun in this browser, or too long ago.")
+        raise NotFound("This launch was not started in this browser, or it is expired.")
     return stored
 
 
@@ -79,7 +81,7 @@ def enter(launch: LtiLaunch) -> LtiSeat:
     """A learner's, once: the next one at this browser does not get in by its history.  Raises ActionRefused (409)."""
     assert launch.seat is not None
     if not LtiLaunch.objects.filter(pk=launch.pk, entered_at__isnull=True).update(entered_at=timezone.now()):
-        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.")
+        raise ActionRefused(409, "This launch was already used.", "Open the link in your LMS again.")
     return launch.seat
 
 
@@ -99,7 +101,7 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
     Raises NotFound or Forbidden, ActionRefused (409) if it is linked.
     """
     if launch.kind != Kind.INSTRUCTOR:
-        raise NotFound("This launch was not begun in this browser, or too long ago.")
+        raise NotFound("This launch was not started in this browser, or it is expired.")
     course = visit_course(visitor, slug, "grade").course
     claims = launch.claims
     try:
@@ -114,8 +116,8 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
     except IntegrityError:
         raise ActionRefused(
             409,
-            "This course of your LMS is linked already.",
-            "The teacher of the course it leads to can undo that there.",
+            "This course of your LMS is already linked.",
+            "The teacher of the linked course can unlink it there.",
         ) from None
     _note(made, launch)
     return course
@@ -136,11 +138,13 @@ def _seat(verified: Verified) -> LtiSeat:
     if context is None:
         raise ActionRefused(
             409,
-            "This course of your LMS leads to no course here yet.",
-            "The teacher opens the link once, signs in, and chooses one.",
+            "This course of your LMS is not linked to a course here yet.",
+            "The teacher opens the link once, signs in and chooses a course.",
         )
     if not claims.user:
-        raise ActionRefused(400, "Your LMS does not say which learner this is.", "Ask the administrator of your LMS.")
+        raise ActionRefused(
+            400, "Your LMS does not report which learner this is.", "Ask the administrator of your LMS."
+        )
     seat = seats.seat_of(platform, context.course, claims.user)
     if claims.lab and may_ask(platform, claims.line_item):
         seats.keep_user(seat, claims.user)

@@ -136,7 +136,7 @@ def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
         login = Login(wrapped, Registered(), session_service=nonce, cookie_service=cookie)
         address = login.get_redirect_object(launch_url).get_redirect_url()
     except OIDCException:
-        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", AGAIN) from None
+        raise ActionRefused(400, "The data from your LMS does not start a launch.", AGAIN) from None
     return str(address), cookies.Begun(cookie.state, nonce.nonce, platform.pk)
 
 
@@ -144,7 +144,7 @@ def verify(request: HttpRequest) -> Verified:
     """The launch in this form.  Raises ActionRefused: 400, 403, 503 the platform's keys cannot be read."""
     begun = cookies.begun(request, request.POST.get("state", ""))
     if begun is None:
-        raise ActionRefused(400, "This launch was not begun in this browser, or too long ago.", AGAIN)
+        raise ActionRefused(400, "This launch was not started in this browser, or it is expired.", AGAIN)
     platform = LtiPlatform.objects.filter(pk=begun.platform).first()
     if platform is None:
         raise ActionRefused(403, "This LMS is not registered here.", ADMINISTRATOR)
@@ -156,9 +156,9 @@ def verify(request: HttpRequest) -> Verified:
         requests_session=outgoing.Outgoing(hosts_of(platform)),
     )
     launch.set_auto_validation(False)
-    _step(launch.validate_state, 400, "This launch was not begun in this browser, or too long ago.", AGAIN)
-    _step(launch.validate_jwt_format, 400, "What your LMS sent is no launch.", AGAIN)
-    _step(launch.validate_nonce, 400, "This launch answers another one than the one that was begun.", AGAIN)
+    _step(launch.validate_state, 400, "This launch was not started in this browser, or it is expired.", AGAIN)
+    _step(launch.validate_jwt_format, 400, "The data from your LMS is not a launch.", AGAIN)
+    _step(launch.validate_nonce, 400, "This launch does not match the launch that was started.", AGAIN)
     if _step(
         lambda: (launch.get_iss(), launch.get_client_id()), 403, "This LMS is not registered here.", ADMINISTRATOR
     ) != (platform.issuer, platform.client_id):
@@ -168,13 +168,13 @@ def verify(request: HttpRequest) -> Verified:
         _step(
             launch.validate_jwt_signature,
             403,
-            "The signature of this launch is not your LMS's, or is out of date.",
+            "The signature of this launch is not from your LMS, or is expired.",
             AGAIN,
         )
     except ActionRefused as error:
         raise _unreachable() if isinstance(_root(error), requests.exceptions.RequestException) else error from None
     _step(launch.validate_deployment, 403, "This deployment of your LMS is not registered here.", ADMINISTRATOR)
-    _step(launch.validate_message, 400, "This kind of launch is not known here.", AGAIN)
+    _step(launch.validate_message, 400, "This kind of launch is not supported here.", AGAIN)
     return Verified(platform, claims.read(launch.get_launch_data()), begun, launch)
 
 
@@ -193,4 +193,4 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _unreachable() -> ActionRefused:
-    return ActionRefused(503, "Your LMS cannot be reached from here at the moment.", "Try again in a moment.")
+    return ActionRefused(503, "Your LMS is not reachable from here at the moment.", "Try again in a moment.")

@@ -46,13 +46,11 @@ class Ours(NamedTuple):
 def invite(visitor: Visitor) -> str:
     """The secret of a link by which one platform registers.  Raises ActionRefused (403, 429)."""
     if not visitor.is_signed_in:
-        raise ActionRefused(403, "An LMS is registered by an account.", "Sign in first.")
+        raise ActionRefused(403, "Registering an LMS requires an account.", "Sign in first.")
     if _open().filter(made_by=visitor.user).count() >= MOST_OPEN:
-        raise ActionRefused(
-            429, "You have {most} links that are not used yet.", "Use one, or wait for a day.", most=MOST_OPEN
-        )
+        raise ActionRefused(429, "You have {most} unused links.", "Use one, or wait a day.", most=MOST_OPEN)
     if visitor.user.lti_platforms.count() >= MOST_PLATFORMS:
-        raise ActionRefused(429, "You have registered {most} LMS.", "Remove one first.", most=MOST_PLATFORMS)
+        raise ActionRefused(429, "You have registered {most} LMSs.", "Remove one first.", most=MOST_PLATFORMS)
     secret = secrets.token_urlsafe(SECRET_BYTES)
     LtiInvitation.objects.filter(made_at__lt=timezone.now() - LIFE).delete()
     LtiInvitation.objects.create(digest=digest(secret), made_by=visitor.user)
@@ -63,7 +61,7 @@ def invitation(secret: str) -> LtiInvitation:
     """Raises NotFound: it was never made, was used, or is too old."""
     open_invitation: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
     if open_invitation is None:
-        raise NotFound("This link registers no LMS any more.")
+        raise NotFound("This link can no longer register an LMS.")
     return open_invitation
 
 
@@ -86,10 +84,10 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
             return cast(LtiPlatform, made)
     except outgoing.AddressRefused:
         raise ActionRefused(
-            422, "An address of this LMS is not one that is asked.", "All must be https, of public servers."
+            422, "An address of this LMS is not allowed.", "All addresses must be https, on public servers."
         ) from None
     except IntegrityError:
-        raise ActionRefused(409, "This LMS is registered already.", "Remove the old entry first.") from None
+        raise ActionRefused(409, "This LMS is already registered.", "Remove the old entry first.") from None
     except (
         requests.exceptions.RequestException,
         LtiException,
@@ -101,8 +99,8 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
     ):
         raise ActionRefused(
             502,
-            "What is at this address did not answer as an LMS.",
-            "Register from the page of your LMS for external tools.",
+            "The server at this address did not answer as an LMS.",
+            "Register from the external tools page of your LMS.",
         ) from None
 
 
@@ -114,7 +112,7 @@ def hosts(text: str) -> list[str]:
             raise ActionRefused(
                 422,
                 "{host} is not a host.",
-                "Write it as files.example.org, without https:// and path.",
+                "Example: files.example.org, without https:// and path.",
                 field="hosts",
                 host=host[:HOST_CHARS],
             )
@@ -125,7 +123,7 @@ def listed(text: str) -> list[str]:
     """Return ids or hosts, one a line.  Raises ActionRefused (422)."""
     lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
     if len(lines) > MOST_IDS or any(len(line) > ID_CHARS or not line.isprintable() for line in lines):
-        raise ActionRefused(422, "At most {most} lines, each with one id or host.", "Shorten the list.", most=MOST_IDS)
+        raise ActionRefused(422, "At most {most} lines, each with one ID or host.", "Shorten the list.", most=MOST_IDS)
     return lines
 
 

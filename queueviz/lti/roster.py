@@ -30,12 +30,12 @@ def fetch(link: LtiContext) -> Named:
         raise ActionRefused(
             409,
             "This LMS offers no roster here.",
-            "Switch on names and roles for this tool there, and open its link once more.",
+            "Turn on names and roles for this tool there, and open its link again.",
         )
     try:
         members = _members(link)
     except (requests.exceptions.RequestException, LtiException, AttributeError, KeyError, TypeError, ValueError):
-        raise ActionRefused(502, "Your LMS did not give its roster.", "Try again in a moment.") from None
+        raise ActionRefused(502, "Your LMS did not return its roster.", "Try again in a moment.") from None
     names = {seats.digest_of(link.platform, link.course, member["user_id"]): member["name"] for member in members}
     named = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
     for seat in named:

@@ -45,7 +45,7 @@ LEASE = timedelta(minutes=5)  # of who sends: another process leaves the row alo
 SENT_PER_TURN = 60
 MOST_LINE_ITEMS = 120  # of one learner: each lab, a few times over
 FULL_SCORE = 100
-RESENDS = Rate(1 / 30, 4, what="scores sent again")
+RESENDS = Rate(1 / 30, 4, what="resent scores")
 WHY = frozenset({"unreachable", "refused", "address", "secret"})
 
 
@@ -204,6 +204,6 @@ def resend(enrolment: Enrolment, lab: str) -> None:
     """
     rows = LtiScore.objects.filter(seat__enrolment=enrolment, lab=lab)
     if not rows.exists():
-        raise ActionRefused(404, "No LMS waits for a score of this lab.", "Open the lab from your LMS first.")
+        raise ActionRefused(404, "No LMS expects a score of this lab.", "Open the lab from your LMS first.")
     RESENDS.demand(str(enrolment.pk))
     rows.update(sent_score=None, tries=0, due_at=timezone.now())

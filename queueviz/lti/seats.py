@@ -18,14 +18,12 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
         seat = LtiSeat.objects.filter(user_digest=named).select_related("enrolment__course").first()
         if seat is None:
             if course.code is None:
-                raise ActionRefused(
-                    409, "This course is closed to all who have no place in it.", "Ask the teacher to open it."
-                )
+                raise ActionRefused(409, "This course accepts no new students.", "Ask the teacher to open it.")
             return LtiSeat.objects.create(
                 platform=platform, user_digest=named, enrolment=joining.new_place(course, _secret(named))
             )
     if seat.enrolment.removed_at is not None:
-        raise ActionRefused(403, "Your place in this course was taken away.", "Ask the teacher.")
+        raise ActionRefused(403, "You were removed from this course.", "Ask the teacher.")
     return seat
 
 

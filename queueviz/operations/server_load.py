@@ -19,7 +19,7 @@ from sandbox.kernel.errors import EngineBusy
 LATE_MS = 250  # a frame that waited longer is late
 SLOW_MS = 500  # an engine that takes longer to answer is behind
 SILENT = "Engine {name} of {engines} does not answer."
-STARTING = "Engine {name} of {engines} is being started again."
+STARTING = "Engine {name} of {engines} is restarting."
 NO_ROOM = "The disk of the data home has {left} KiB left."
 
 
@@ -46,7 +46,7 @@ class Load(NamedTuple):
         if (reason := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
             return reason
         if self.live["late_ms"] > LATE_MS:
-            return gettext("Frames came up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
+            return gettext("Frames were up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
         if self.engine_ms > SLOW_MS:
             return gettext("The engine took {took} ms to answer.").format(took=self.engine_ms)
         return None

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from queueviz.access import visitor
 from queueviz.access.rate_limits import Rate
 
-ATTEMPTS = Rate(0.1, 10, what="attempts to sign in")  # ten at once, then one in ten seconds, per address
+ATTEMPTS = Rate(0.1, 10, what="sign-in attempts")  # ten at once, then one in ten seconds, per address
 
 
 @method_decorator(never_cache, name="dispatch")

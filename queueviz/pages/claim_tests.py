@@ -27,14 +27,14 @@ WORKERS = 2
 CLAIMS: dict[str, Any] = {
     "no-duplicates-after-a-clean-stop": _("No duplicates after a clean stop"),
     "no-duplicates-after-a-crash": _("No duplicates after a crash"),
-    "at-most-one-owner": _("At most one owner of a queue at a time"),
-    "order-per-key": _("Messages of one key are finished in their order"),
+    "at-most-one-owner": _("At most one owner per queue at a time"),
+    "order-per-key": _("Messages of one key are finished in order"),
 }
-AGAIN = _("{place}: {before} had finished it, {after} got it again")
+AGAIN = _("{place}: {before} finished it, {after} received it again")
 CASES: dict[str, Any] = {
     "no-duplicates-after-a-clean-stop": AGAIN,
     "no-duplicates-after-a-crash": AGAIN,
-    "at-most-one-owner": _("{queue}: {after} began while {before} was at work"),
+    "at-most-one-owner": _("{queue}: {after} started while {before} was processing"),
     "order-per-key": _("{place} of {key} was finished after {offset}"),
 }
 
@@ -48,7 +48,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         claim = request.POST.get("claim", "")
         if claim not in CLAIMS:
-            raise ActionRefused(422, "There is no such claim.", "Choose one of the list.")
+            raise ActionRefused(422, "This claim does not exist.", "Choose one from the list.")
         visitor_actions.ACTIONS.demand(policy.counted_as(requester))
         order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
         play = reruns.begin(reruns.Play(slug, "claim", [TRY], order, holder=holder_of(requester, visit)))

@@ -115,12 +115,12 @@ def _action(slug: str, seq: int) -> dict[str, Any]:
     entries = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
     row: dict[str, Any] | None = next(iter(entries.rows), None)
     if row is None or int(row["seq"]) != seq:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=seq)
     if row["type"] != "ActionTaken" or row["by"] == "template":
         raise ActionRefused(
             422,
-            "Event {seq} is no action that can be changed.",
-            "Choose an action of this run that comes before the event and is not part of the template.",
+            "Event {seq} is not an action that can be changed.",
+            "Choose an action of this run before the event that is not part of the template.",
             seq=seq,
         )
     return row

@@ -58,5 +58,5 @@ def broadcast(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _whole(text: str, field: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise ActionRefused(422, "{text} is no whole number.", "Write digits.", field=field, text=text[:20] or "–")
+        raise ActionRefused(422, "{text} is not a whole number.", "Use digits.", field=field, text=text[:20] or "–")
     return int(text)

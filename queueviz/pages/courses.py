@@ -53,7 +53,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
+        raise ActionRefused(409, "A teacher has no submissions.", "To try it, join with the code in another browser.")
     if lab not in LABS:
         raise Http404
     submission = submissions.begin(requester, visit.enrolment, LABS[lab])
@@ -104,7 +104,7 @@ def hand(request: HttpRequest, slug: str) -> HttpResponse:
     """The student's own: `do` up, perhaps with a `question`, or down."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no hand to raise.", "Lower those of students on the live page.")
+        raise ActionRefused(409, "Teachers cannot raise a hand.", "Lower the hands of students on the live page.")
     if request.POST.get("do") == "down":
         presence.lower(visit.enrolment)
     else:
@@ -128,7 +128,7 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
         raise ActionRefused(
-            422, "A roster is a CSV file of {most} bytes at most.", "Choose one.", field="roster", most=ROSTER_BYTES
+            422, "A roster is a CSV file of at most {most} bytes.", "Choose one.", field="roster", most=ROSTER_BYTES
         )
     try:
         table = sent.read().decode("utf-8")
@@ -198,7 +198,7 @@ def _packs() -> list[dict[str, object]]:
 def _whole(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 6:
         raise ActionRefused(
-            422, "{text} is no number of places.", "Write digits.", field="most_students", text=text[:20]
+            422, "{text} is not a number of places.", "Use digits.", field="most_students", text=text[:20]
         )
     return int(text)
 
@@ -208,7 +208,7 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise ActionRefused(
-            422, "{text} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor", text=text[:20]
+            422, "{text} is not a time factor.", "Choose 1, 1.5 or 2.", field="time_factor", text=text[:20]
         ) from None
 
 
@@ -227,5 +227,7 @@ def _time(text: str) -> datetime | None:
     except ValueError:
         time = None
     if time is None:
-        raise ActionRefused(422, "{text} is no time.", "Write it as 2026-12-01T10:00.", field="due_at", text=text[:40])
+        raise ActionRefused(
+            422, "Not a date and time: {text}.", "Example: 2026-12-01T10:00.", field="due_at", text=text[:40]
+        )
     return make_aware(time) if is_naive(time) else time

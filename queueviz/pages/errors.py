@@ -22,10 +22,13 @@ PAGE = "queueviz/pages/error.html"
 PARTIAL = "queueviz/partials/refusal.html"
 
 SENTENCES = {
-    400: (gettext_lazy("This request is not understood."), gettext_lazy("Go back and try again.")),
-    403: (gettext_lazy("You may not do this here."), gettext_lazy("Ask the owner, or start a sandbox of your own.")),
-    404: (gettext_lazy("There is nothing at this address."), gettext_lazy("Check it, or start from the first page.")),
-    500: (gettext_lazy("Something broke on our side."), gettext_lazy("It is written to the log. Try again.")),
+    400: (gettext_lazy("This request is not valid."), gettext_lazy("Go back and try again.")),
+    403: (
+        gettext_lazy("You do not have permission for this."),
+        gettext_lazy("Ask the owner, or start your own sandbox."),
+    ),
+    404: (gettext_lazy("No page has this address."), gettext_lazy("Check it, or start from the first page.")),
+    500: (gettext_lazy("A server error occurred."), gettext_lazy("It is logged. Try again.")),
     503: (gettext_lazy("The database is busy."), gettext_lazy("Try again in a moment.")),
 }
 
@@ -60,16 +63,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def too_big() -> dict[str, str]:
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return {
-        "error": gettext("A request may have {most} bytes.").format(most=most),
-        "hint": gettext("Send it in smaller portions."),
+        "error": gettext("A request can have at most {most} bytes.").format(most=most),
+        "hint": gettext("Send smaller portions."),
     }
 
 
 def too_many() -> dict[str, str]:
     most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     return {
-        "error": gettext("A request may have {most} fields.").format(most=most),
-        "hint": gettext("Send fewer of them."),
+        "error": gettext("A request can have at most {most} fields.").format(most=most),
+        "hint": gettext("Send fewer fields."),
     }
 
 
@@ -101,7 +104,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     return sentence(
         request,
         403,
-        error=gettext("This form is too old, or came from another site."),
+        error=gettext("This form is too old, or it is from another site."),
         hint=gettext("Reload the page and try again."),
     )
 

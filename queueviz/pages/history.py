@@ -139,6 +139,6 @@ def _words() -> dict[str, str]:
         "unknown": _("unknown"),
         "summary": _("{measure} from {begin} to {end}. Highest: {name} with {value}."),
         "lag": _("Lag"),
-        "age": _("Age of the oldest"),
+        "age": _("Oldest message age"),
         "flow": _("Throughput"),
     }

@@ -14,7 +14,12 @@ from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
-PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say": _("Say what you saw"), "why": _("Why")}
+PHASES: dict[str, Any] = {
+    "predict": _("Predict"),
+    "do": _("Act and observe"),
+    "say": _("Report your observation"),
+    "why": _("Why"),
+}
 
 
 def panel(lab: LabRow) -> dict[str, Any]:

@@ -253,7 +253,7 @@ def _known(lab: str) -> Lab:
 def _send(requester: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
     fields = forms.fields_of(request.POST)
     if fields.get("action") not in FORMS:
-        raise ActionRefused(422, "A lab does not take this action.", "Answer its question, or use the Board.")
+        raise ActionRefused(422, "Labs do not accept this action.", "Answer its question, or use the Board.")
     visitor_actions.act(requester, slug, {**fields, "lab": lab})
 
 

@@ -75,7 +75,7 @@ def login(request: HttpRequest) -> HttpResponse:
     """Begin a launch for an LMS.  In a frame a new window comes first: sandboxes are not shown in frames."""
     hints = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
     if any(len(value) > HINT_CHARS for value in hints.values()):
-        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", "Open the link in your LMS again.")
+        raise ActionRefused(400, "The data from your LMS does not start a launch.", "Open the link in your LMS again.")
     launch_url = request.build_absolute_uri(reverse("lti-launch"))
     chooses = hints.get("target_link_uri") == deep_link_uri(launch_url)
     if request.headers.get("Sec-Fetch-Dest") in FRAMES and not chooses:
@@ -128,7 +128,7 @@ def enter(request: HttpRequest, state: str) -> HttpResponse:
     except (NotFound, Forbidden):
         if not requester.is_signed_in:
             return redirect(f"{reverse('login')}?next={reverse('course', args=[link.course.slug])}")
-        raise NotFound("This course of your LMS leads to a course of another account.") from None
+        raise NotFound("This course of your LMS is linked to a course of another account.") from None
     return redirect("course", link.course.slug)
 
 
@@ -142,12 +142,14 @@ def choose(request: HttpRequest, state: str) -> HttpResponse:
     """
     received = launches.of_browser(request, state)
     if received.kind != LtiLaunch.Kind.DEEP_LINK:
-        raise NotFound("This launch was not begun in this browser, or too long ago.")
+        raise NotFound("This launch was not started in this browser, or it is expired.")
     settings, platform, link = received.claims["settings"], received.platform, launches.link_of(received)
     back = settings.get("deep_link_return_url")
     if not may_ask(platform, back):
-        sentence = gettext("Your LMS wants the labs at a host that is not registered.")
-        answer = errors.sentence(request, 403, error=sentence, hint=gettext("Who registered it here can add the host."))
+        sentence = gettext("Your LMS requests the labs at a host that is not registered.")
+        answer = errors.sentence(
+            request, 403, error=sentence, hint=gettext("The account that registered the LMS can add the host.")
+        )
         return framed(answer, platform)
     offered = [slug for slug in LABS if link is None or slug in link.course.labs]
     chosen = [slug for slug in offered if slug in request.GET.getlist("lab")]

@@ -18,7 +18,7 @@ from queueviz.lti.models import LtiContext, LtiPlatform
 from queueviz.pages.lti import framed
 from sandbox.kernel.errors import ActionRefused
 
-ROSTERS = Rate(1 / 30, 5, what="rosters asked for")
+ROSTERS = Rate(1 / 30, 5, what="roster requests")
 
 
 @never_cache
@@ -59,7 +59,7 @@ def resend(request: HttpRequest, slug: str) -> HttpResponse:
     """The student's own score in one `lab`, once more."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
+        raise ActionRefused(409, "A teacher has no submissions.", "To try it, join with the code in another browser.")
     scores.resend(visit.enrolment, request.POST.get("lab", ""))
     return redirect("course", slug)
 

@@ -19,7 +19,7 @@ from queueviz.pages.projector import is_projector
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
-WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it once more.")}
+WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it again.")}
 BUTTONS: dict[str, Any] = {
     "vote": _("Close the vote"),
     "hidden": _("Start the discussion"),
@@ -74,7 +74,7 @@ def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "see")
     try:
         if visit.enrolment is None:
-            raise ActionRefused(409, "A teacher does not vote.", "Join with the code in another browser to try it.")
+            raise ActionRefused(409, "Teachers do not vote.", "To try it, join with the code in another browser.")
         round_, answer = whole(request.POST.get("round", ""), digits=1), whole(request.POST.get("answer", ""), digits=2)
         polling.vote(visit.enrolment, number, -1 if round_ is None else round_, -1 if answer is None else answer)
     except ActionRefused as error:
@@ -89,7 +89,7 @@ def pace(request: HttpRequest, slug: str) -> HttpResponse:
     text = request.POST.get("step", "")
     until = whole(text, digits=3)
     if until is None and text:
-        raise ActionRefused(422, "A step has a number.", "Choose one of those offered.", field="step")
+        raise ActionRefused(422, "A step must be a number.", "Choose one of the options.", field="step")
     pacing.unlock(visit.course, request.POST.get("lab", ""), until)
     if getattr(request, "htmx", False):
         visit.course.refresh_from_db()

@@ -71,7 +71,7 @@ def _incident(slug: str, at: int) -> dict[str, Any]:
 def _event(request: HttpRequest, shell: dict[str, Any]) -> int:
     at = event_number(request.GET["at"], field="at")
     if shell["attached"]:
-        raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
+        raise ActionRefused(409, "Only the current state of an attached cluster is known.", "View its current state.")
     return at
 
 
@@ -82,7 +82,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
     if not 0 <= at <= kept.newest:
         raise ActionRefused(
             422,
-            "There is no event {at}: the newest is {newest}.",
+            "Event {at} does not exist: the newest is {newest}.",
             "Choose an event between {oldest} and {newest}.",
             field="at",
             at=at,

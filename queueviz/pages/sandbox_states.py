@@ -71,7 +71,7 @@ def _health(row: Mapping[str, Any]) -> tuple[str, bool]:
     if "nodes" not in row:
         return (gettext("asleep"), False) if row.get("state") == "asleep" else ("", False)
     if row.get("seen_ms") is None:
-        return gettext("not asked yet"), False
+        return gettext("not queried yet"), False
     some, every = row["answering"], row["nodes"]
     if some == every:
         return ngettext("{n} node answers", "{n} nodes answer", every).format(n=every), False

@@ -36,10 +36,10 @@ LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
 KINDS = (
-    ("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
-    ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
-    ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")),
-    ("recipe", _("A recipe"), _("They make the same run again, from its seed.")),
+    ("live", _("Live, read only"), _("Viewers watch this sandbox while it runs.")),
+    ("range", _("A range as a recording"), _("Viewers play, scrub and pause. No broker runs.")),
+    ("fork", _("Copy to my sandboxes"), _("Viewers get a sandbox that starts at this event.")),
+    ("recipe", _("A reproducible link"), _("Viewers repeat the same run from its seed.")),
 )
 WORDS: dict[str, Any] = {
     "share.first": _("First event"),
@@ -98,7 +98,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponse:
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     at = whole(request.GET.get("at", "")) if request.GET.get("at") else share_links.newest(slug)
     if at is None:
-        raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field="at")
+        raise ActionRefused(422, "{field} must be a number.", "Use digits only.", field="at")
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor.of_request(request)))
     named = f'attachment; filename="{sandbox.slug}_lab.py"'
     return HttpResponse(lab_files.text_of(slug, at), content_type=PYTHON, headers={"Content-Disposition": named})
@@ -273,7 +273,7 @@ def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
     if kind == "fork":
         return share_links.make_fork(requester, sandbox, _number(request, "at"), label=label, days=days)
     if kind != "range":
-        raise ActionRefused(422, "A link is live, to a range, or to fork from.", "Choose one of these.", field="kind")
+        raise ActionRefused(422, "A link is live, a range, or a copy.", "Choose one of these.", field="kind")
     share_recordings.demand_room()
     share_links.sweep()
     return share_links.make(requester, sandbox, _shown(request), label=label, days=days)
@@ -294,7 +294,7 @@ def _shown(request: HttpRequest) -> Shown:
 def _number(request: HttpRequest, field: str) -> int:
     number = whole(request.POST.get(field, "").strip())
     if number is None:
-        raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field=field)
+        raise ActionRefused(422, "{field} must be a number.", "Use digits only.", field=field)
     return number
 
 

@@ -87,7 +87,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _own(visit: CourseVisit) -> Enrolment:
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no place in the course.", "Choose a student of the roster.")
+        raise ActionRefused(409, "A teacher has no place in the course.", "Choose a student from the roster.")
     return visit.enrolment
 
 
@@ -98,7 +98,7 @@ def _of_course(visit: CourseVisit, number: int) -> Enrolment:
 def _demand_confirmed(request: HttpRequest) -> None:
     if request.POST.get("confirm") != CONFIRMED:
         raise ActionRefused(
-            422, "This cannot be undone, and was not confirmed.", "Tick the box first.", field="confirm"
+            422, "This cannot be undone and was not confirmed.", "Select the checkbox first.", field="confirm"
         )
 
 

@@ -21,13 +21,16 @@ class Offer(NamedTuple):
 
 
 _TEXTS = {
-    "delivery_audit": (_("Delivery audit"), _("What became of every message, for each group?")),
+    "delivery_audit": (_("Delivery audit"), _("What happened to each message, for each group?")),
     "lag_history": (_("Lag history"), _("How far behind was each group, second by second?")),
-    "latency": (_("Latency"), _("How long does a message take from its birth to its commit?")),
-    "rebalance_history": (_("Rebalance history"), _("Which queues moved, who disagreed, who had nothing to do?")),
-    "store_audit": (_("Store audit"), _("Do queues and index say what the commit log says, byte for byte?")),
+    "latency": (_("Latency"), _("How long does a message take from creation to commit?")),
+    "rebalance_history": (
+        _("Rebalance history"),
+        _("Which queues moved, which members disagreed, which had no queue?"),
+    ),
+    "store_audit": (_("Store audit"), _("Do queues and index match the commit log, byte for byte?")),
     "hot_keys": (_("Hot keys"), _("Which queues and keys get more than their share?")),
-    "grading": (_("Grading"), _("What is each attempt at a lab worth, and was it graded so?")),
+    "grading": (_("Grading"), _("What is the score of each lab attempt, and was it graded so?")),
 }
 
 

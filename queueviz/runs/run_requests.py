@@ -56,7 +56,9 @@ def one_of(sandbox: Sandbox, run: str) -> PipelineRun:
     """Raises ActionRefused (404)."""
     row = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
     if row is None:
-        raise ActionRefused(404, "This sandbox has no run {run}.", "Its runs are on the page Pipeline.", run=run)
+        raise ActionRefused(
+            404, "Run {run} does not exist in this sandbox.", "Its runs are listed on the Pipeline page.", run=run
+        )
     return row
 
 
@@ -73,7 +75,7 @@ def _visit(visitor: Visitor, slug: str) -> policy.Visit:
     if visit.is_attached:
         raise ActionRefused(
             409,
-            "The journal and the files of this cluster are not here, so nothing can run on them.",
+            "The journal and the files of this cluster are not on this server, so no job can run on them.",
             "Copy a broker's store to this machine and use manage.py pipeline --store DIR.",
         )
     if not visit.may(VERB):
@@ -86,7 +88,7 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
     offer = offers().get(job)
     if offer is None:
         raise ActionRefused(
-            422, "There is no job {job}.", "Jobs are: {jobs}.", field="job", job=job, jobs=", ".join(offers())
+            422, "Job {job} does not exist.", "Available jobs: {jobs}.", field="job", job=job, jobs=", ".join(offers())
         )
     values = {name: str(value).strip() for name, value in options.items() if str(value).strip()}
     for name, value in values.items():
@@ -94,7 +96,7 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
             raise ActionRefused(
                 422,
                 "{job} has no option {option}.",
-                "Options are: {options}.",
+                "Available options: {options}.",
                 field=name,
                 job=job,
                 option=name,
@@ -115,13 +117,13 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
 def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
     limits, now = ownership.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
     if now.filter(sandbox=sandbox, job=job, cancel_asked=False).exists():
-        raise ActionRefused(409, "This job is waiting or at work already.", "Its result comes by itself.")
+        raise ActionRefused(409, "This job is already waiting or in progress.", "Its result appears automatically.")
     mine = now.filter(visitor=_hashed(visitor)).count()
     if mine >= limits.pipeline_runs_per_visitor:
         raise ActionRefused(
             429,
-            "You have {runs} runs waiting or at work, and {allowed} are allowed.",
-            "Wait until one is over, or cancel one.",
+            "You have {runs} runs waiting or in progress; {allowed} are allowed.",
+            "Wait for one to end, or cancel one.",
             runs=mine,
             allowed=limits.pipeline_runs_per_visitor,
         )
@@ -129,7 +131,7 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
     if waiting >= limits.pipeline_runs_waiting:
         raise ActionRefused(
             429,
-            "{runs} runs are waiting on this server, and no more are taken.",
+            "{runs} runs are waiting on this server. It accepts no more.",
             "Try again in a few minutes.",
             runs=waiting,
         )

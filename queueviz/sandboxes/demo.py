@@ -34,7 +34,7 @@ def admit(visitor: Visitor, action: Action) -> Action:
     elif isinstance(action, CrashActor):
         allowed = action
     else:
-        raise Forbidden("This sandbox is everybody's. Start one of your own: there you may do anything.")
+        raise Forbidden("This sandbox is shared by all visitors. Start your own: there you can do anything.")
     PRESSES.demand(counted_as(visitor))
     return allowed
 

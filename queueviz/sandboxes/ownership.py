@@ -34,7 +34,7 @@ ACCESS_KEY_BYTES = 8
 DEMO_SLUG = "landing"
 DEMO_TEMPLATE = "flights"
 LIMITS = HostLimits()
-USED_UP = "This link was used already, was ended, or its time is over."
+USED_UP = "This link was already used, was ended, or is expired."
 GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
 
 
@@ -229,7 +229,7 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
             return grant.sandbox
         if visitor.token is not None:
             raise ActionRefused(
-                409, "A program with a token cannot take a sandbox along.", "Open the link in a browser."
+                409, "A program with a token cannot become an owner of a sandbox.", "Open the link in a browser."
             )
         now = timezone.now()
         if not Grant.objects.filter(pk=grant.pk, revoked_at__isnull=True).update(revoked_at=now):
@@ -346,8 +346,8 @@ def _demand_room(visitor: Visitor) -> None:
     if owned >= allowed:
         raise TooManyOwned(
             429,
-            "You have {owned} sandboxes, and {allowed} are allowed.",
-            "Delete one of yours, then start a new one.",
+            "You have {owned} sandboxes; {allowed} are allowed.",
+            "Delete one, then start a new one.",
             owned=owned,
             allowed=allowed,
         )
@@ -358,8 +358,8 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
     if sandbox.grants.filter(policy.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
         raise ActionRefused(
             429,
-            "This sandbox has {allowed} {what} already.",
-            "End them in the settings, then make new ones.",
+            "This sandbox already has {allowed} {what}.",
+            "End them in the settings, then create new ones.",
             allowed=LIMITS.tokens_per_sandbox,
             what=GIVEN_OUT[kind],
         )

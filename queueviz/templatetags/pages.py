@@ -130,8 +130,8 @@ VERDICTS = {
     "match": _("key matches"),
     "other_key": _("same hash, other key"),
     "other_hash": _("other hash"),
-    "too_old": _("older than asked"),
-    "too_new": _("newer than asked"),
+    "too_old": _("older than requested"),
+    "too_new": _("newer than requested"),
 }
 ENDS: dict[str, Any] = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
@@ -153,8 +153,8 @@ ENDS: dict[str, Any] = {
         "entries",
     ),
     "not_dispatched": _("Nothing found: a message still waits for dispatch"),
-    "no_file_in_range": _("Nothing found: no index file lies in this time window"),
-    "no_files": _("Nothing found: there is no index file yet"),
+    "no_file_in_range": _("Nothing found: no index file covers this time window"),
+    "no_files": _("Nothing found: no index file exists yet"),
 }
 
 
@@ -178,13 +178,13 @@ class _Missing(dict[str, str]):
 
 
 TEMPLATES = {
-    "empty": _("one name server, one broker, nothing else"),
-    "replicas": _("a master with its slave, another master, nothing else"),
-    "flights": _("a year of flights at 600 times their speed, read by two groups"),
+    "empty": _("one name server and one broker only"),
+    "replicas": _("a master with its slave, and another master only"),
+    "flights": _("a year of flights at 600 times their speed, consumed by two groups"),
     "orders": _("two brokers, eight queues, three concurrent consumers"),
     "payments": _("orderly consumers and their queue locks"),
     "cluster": _("two name servers, a master with its slave, another master"),
-    "shrink": _("sixteen queues that want to become eight"),
+    "shrink": _("reduction from sixteen queues to eight"),
     "index": _("two hundred messages with keys, two of them colliding"),
     "retries": _("one delivery in five fails; one key always does"),
 }

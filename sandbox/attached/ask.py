@@ -40,7 +40,7 @@ async def answer(cluster: "AttachedCluster", question: Question) -> Row:
             return await search.walk(question)
         case OffsetFile():
             return await _offset_file(cluster, question)
-    raise ActionRefused(404, "A real cluster cannot be asked that.", "Only a sandbox knows it.")
+    raise ActionRefused(404, "This query is not available for a real cluster.", "Only a sandbox has this data.")
 
 
 async def _route(cluster: "AttachedCluster", question: Route) -> Row:
@@ -57,7 +57,9 @@ async def _route(cluster: "AttachedCluster", question: Route) -> Row:
             route = await _route_of(cluster, server, question.topic)
             del route["state"]
             return {"topic": question.topic, "name_server": server.name, **route}
-    raise ActionRefused(404, "There is no running name server {name}.", field="name_server", name=question.name_server)
+    raise ActionRefused(
+        404, "No running name server has the name {name}.", field="name_server", name=question.name_server
+    )
 
 
 async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
@@ -94,7 +96,7 @@ async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
     raise ActionRefused(
         404,
         "{owner} has no offset file.",
-        "Only brokers of the cluster can be asked for theirs.",
+        "Only the offset files of the cluster's brokers are available.",
         field="owner",
         owner=question.owner,
     )

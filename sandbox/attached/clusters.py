@@ -41,7 +41,7 @@ class Clusters:
         """
         checked(settings)
         if not is_attached(slug):
-            raise ActionRefused(422, "{slug} cannot be an address.", "Write k. and a name.", field="slug", slug=slug)
+            raise ActionRefused(422, "{slug} is not a valid address.", "Use k. and a name.", field="slug", slug=slug)
         await self._settled(slug)
         known = self._known.get(slug)
         if known is None:
@@ -73,7 +73,7 @@ class Clusters:
     def get(self, slug: str) -> AttachedCluster:
         known = self._known.get(slug)
         if known is None:
-            raise ActionRefused(404, "There is no cluster {slug}.", "An administrator attaches clusters.", slug=slug)
+            raise ActionRefused(404, "Cluster {slug} does not exist.", "An administrator attaches clusters.", slug=slug)
         return known
 
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -127,7 +127,7 @@ async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
     except BrokerRefused as error:
         raise ActionRefused(
             502,
-            "The cluster refused: {why}.",
+            "The cluster refused the request: {why}.",
             "The number is RocketMQ's response code.",
             why=str(error)[:300].removesuffix("."),
         ) from error
@@ -137,5 +137,5 @@ async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
         ) from error
     except SandboxError as error:
         raise ActionRefused(
-            502, "The cluster cannot be asked that: {why}.", why=str(error)[:300].removesuffix(".")
+            502, "This query is not possible for the cluster: {why}.", why=str(error)[:300].removesuffix(".")
         ) from error

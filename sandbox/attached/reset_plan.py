@@ -71,7 +71,7 @@ async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
     missing = [name for name in configs if name not in masters or masters[name].lost]
     if missing:
         raise ActionRefused(
-            503, "Broker {name} has no master now.", "Only a master knows offsets; wait for it.", name=missing[0]
+            503, "Broker {name} has no master now.", "Only a master stores offsets; wait for it.", name=missing[0]
         )
     answers = await asyncio.gather(
         *(_ask(reach, masters[name], config, group, topic, time_ms) for name, config in configs.items())
@@ -157,7 +157,7 @@ class AttachedOffsets:
         if current.members.consume_type == "CONSUME_ACTIVELY":
             return [Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {})]
         if owner is not None and self._seen.members[owner].language == "CPP":
-            text = "its owner is a C++ client, which does not read what this broker tells it"
+            text = "its owner is a C++ client, which cannot parse the reset request of this broker"
             return [Note("not_heard_in_cpp", text, {})]
         return []
 
@@ -169,15 +169,16 @@ class AttachedOffsets:
         values = {"broker": name, "version": version_of(current.seen) or "4.9"}
         if wish.target not in KNOWN_LIVE:
             return "offline", Refusal(
-                "Live, broker {broker} ({version}) can tell members a point in time or the "
-                "latest only, so this is done offline.",
-                "Every member must be stopped for that.",
+                "In an online reset, broker {broker} ({version}) supports only a point in time or the latest "
+                "offset. This reset is done offline.",
+                "All members must be stopped for that.",
                 values,
             )
         if not of_all:
             return "offline", Refusal(
-                "Live, broker {broker} ({version}) resets all queues of a topic at once, so this is done offline.",
-                "Choose all queues, or stop every member.",
+                "In an online reset, broker {broker} ({version}) resets all queues of a topic at once. This "
+                "reset is done offline.",
+                "Choose all queues, or stop all members.",
                 values,
             )
         return "online", None
@@ -185,14 +186,14 @@ class AttachedOffsets:
     def obstacle(self, method: str) -> Refusal | None:
         if any(each.message_model == "BROADCASTING" for each in self._members):
             return Refusal(
-                "A broadcasting group keeps its offsets with each member; the broker has none.",
+                "Each member of a broadcasting group keeps its own offsets; the broker has none.",
                 "Nothing can be reset from here.",
             )
         alone = next((name for name, current in self._notifying.items() if current.members is None), None)
         if method == "offline" or not self.online_members or alone is None:
             return None
         return Refusal(
-            "Nobody of the group is online at broker {broker} to be told (code 206).",
+            "No member of the group is online at broker {broker}; it refuses an online reset (code 206).",
             "Wait for a heartbeat, or stop the group and choose the offline method.",
             {"broker": alone},
         )

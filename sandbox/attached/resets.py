@@ -58,7 +58,7 @@ class Resets:
         if not isinstance(action, ResetOffsets | UndoReset):
             raise ActionRefused(
                 403,
-                "A real cluster is only looked at; nothing but offsets is changed there.",
+                "Real clusters are read-only, except for offsets.",
                 "Use its own tools, or a sandbox.",
             )
         async with self._one_at_a_time:
@@ -96,7 +96,7 @@ class Resets:
         online = any(current.members is not None for current in facts.values())
         if online and not _write_themselves(facts):
             raise ActionRefused(
-                409, "Members of the group are online and would overwrite it.", "Stop them, and undo it then."
+                409, "Members of the group are online and would overwrite it.", "Stop them, then undo the reset."
             )
         seq, _, _ = await self._carry_out(
             action,
@@ -134,7 +134,7 @@ class Resets:
             raise ActionRefused(
                 502,
                 "Broker {broker} did not reset its queues: {why}.",
-                "Look at the offsets; other brokers may have done it.",
+                "Check the offsets; other brokers may have reset theirs.",
                 details={"began": str(seq)},
                 broker=broker,
                 why=remark.removesuffix("."),

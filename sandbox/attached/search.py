@@ -36,7 +36,7 @@ class Search:
         if question.id:
             return await self._by_id(question.id.strip(), question.topic)
         if not question.topic:
-            raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
+            raise ActionRefused(422, "The topic is missing.", "Choose one, or enter a message ID.", field="topic")
         if question.key:
             matches = await self._with_key(
                 question.topic,
@@ -63,7 +63,7 @@ class Search:
                     return self._all("id", [full_row(message, known.name)])
         if not topic:
             raise ActionRefused(
-                422, "Which topic?", "A unique key is looked for in the index of one topic.", field="topic"
+                422, "The topic is missing.", "A unique key is searched in the index of one topic.", field="topic"
             )
         matches = [
             (name, message)
@@ -84,7 +84,10 @@ class Search:
     async def _by_place(self, question: FindMessages) -> Row:
         if question.queue is None:
             raise ActionRefused(
-                422, "Which queue?", "An offset counts within one queue: choose broker and number.", field="queue"
+                422,
+                "The queue is missing.",
+                "An offset is valid within one queue: choose a broker and a queue number.",
+                field="queue",
             )
         assert question.topic is not None
         assert question.offset is not None
@@ -259,7 +262,7 @@ class Search:
             if process.node == broker:
                 return process.address
         raise ActionRefused(
-            404, "There is no broker {name}.", "Choose one of the cluster's.", field="broker", name=broker
+            404, "Broker {name} does not exist.", "Choose a broker of the cluster.", field="broker", name=broker
         )
 
     async def _raw(self, address: str, physical_offset: int) -> bytes | None:

@@ -31,13 +31,13 @@ def checked(settings: AttachedSettings) -> AttachedSettings:
     """Raises ActionRefused (422) for unusable addresses."""
     if not settings.name_servers:
         raise ActionRefused(
-            422, "A cluster is reached by its name servers.", "Give the address of one.", field="name_servers"
+            422, "A cluster is reached through its name servers.", "Enter the address of one.", field="name_servers"
         )
     if len(settings.name_servers) > MAX_NAME_SERVERS:
         raise ActionRefused(
             422,
-            "At most {most} name servers are asked.",
-            "Leave some out.",
+            "At most {most} name servers are queried.",
+            "Remove some.",
             field="name_servers",
             most=MAX_NAME_SERVERS,
         )
@@ -46,8 +46,8 @@ def checked(settings: AttachedSettings) -> AttachedSettings:
         if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
             raise ActionRefused(
                 422,
-                "{address} is no address.",
-                "Write host:port, such as 10.0.0.1:9876.",
+                "{address} is not an address.",
+                "Use host:port, for example 10.0.0.1:9876.",
                 field="name_servers",
                 address=address,
             )

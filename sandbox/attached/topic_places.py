@@ -14,10 +14,10 @@ async def brokers_with(reach: Reach, picture: Picture, topic: str) -> dict[str, 
     if not picture.configs(topic):
         running = [broker for broker in picture.masters().values() if broker.state == RUNNING]
         if not running:
-            raise ActionRefused(503, "No broker answers.", "Try again when the cluster can be reached.")
+            raise ActionRefused(503, "No broker answers.", "Try again when the cluster is reachable.")
         for broker in running:
             picture.topics[broker.name] = await reach.topic_configs(broker.address)
     configs = picture.configs(topic)
     if not configs:
-        raise ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
+        raise ActionRefused(404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=topic)
     return configs

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 TRY_AGAIN_S = 1.0  # seconds of the machine
 GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside the refused bytes, or it would stop again at once
-NOTHING_MORE = "The data home takes nothing more: {why}."
+NOTHING_MORE = "The data home accepts no more data: {why}."
 
 
 def said_by(error: OSError) -> str:
@@ -68,8 +68,8 @@ class DiskFull:
         if self.why is not None:
             raise ActionRefused(
                 503,
-                "The sandbox stands still, because its data cannot be kept: {why}.",
-                "Free some space on the server; it goes on by itself.",
+                "The sandbox is stopped, because its data cannot be stored: {why}.",
+                "Free some space on the server; the sandbox resumes automatically.",
                 why=self.why,
             )
 

@@ -194,13 +194,17 @@ class FrameRecorder:
         if watched is None:
             if name not in self.links():
                 raise ActionRefused(
-                    404, "There is no link {link} now.", "Choose one of the open connections.", field="link", link=name
+                    404,
+                    "Link {link} does not exist now.",
+                    "Choose one of the open connections.",
+                    field="link",
+                    link=name,
                 )
             if len(self._watched) >= self._limits.wire_links:
                 raise ActionRefused(
                     429,
-                    "Frames of {count} links are recorded already.",
-                    "Close another view and wait ten seconds.",
+                    "Frames of {count} links are already recorded.",
+                    "Close another view and wait 10 s.",
                     field="link",
                     count=self._limits.wire_links,
                 )

@@ -90,7 +90,7 @@ class LabProgress:
         if self.attempt is not None and not self.attempt.finished:
             raise ActionRefused(
                 409,
-                "Lab {lab} is in progress, and with a client on the wire it could not be repeated.",
+                "Lab {lab} is in progress. With an external client, it could not be replayed.",
                 "Finish it, or open the ports of another sandbox.",
                 lab=self.attempt.lab.number,
             )
@@ -102,8 +102,8 @@ class LabProgress:
             return
         raise ActionRefused(
             403,
-            "Lab {lab} does without {action}.",
-            "It needs: {allowed}.",
+            "Lab {lab} does not use {action}.",
+            "It uses: {allowed}.",
             lab=attempt.lab.number,
             action=action,
             allowed=", ".join(sorted(attempt.lab.allowed)),

@@ -11,9 +11,9 @@ from sandbox.kernel.throttle import Throttle
 
 _HINTS = {
     "topics": "Delete a topic you no longer need.",
-    "queues_per_topic": "Ask for fewer queues.",
-    "queues": "Delete a topic, or ask for fewer queues.",
-    "groups": "Join a group that exists.",
+    "queues_per_topic": "Request fewer queues.",
+    "queues": "Delete a topic, or request fewer queues.",
+    "groups": "Join an existing group.",
     "members": "Remove a consumer first.",
     "producers": "Remove a producer first.",
     "messages_per_send": "Send in smaller portions.",
@@ -39,7 +39,7 @@ class LimitGuard:
             self._journal.write(LimitReached(limit, value, allowed, subject), came=self._position())
         raise ActionRefused(
             422,
-            "The limit of {limit} is {allowed}; this would make {value}.",
+            "The limit of {limit} is {allowed}; this request would reach {value}.",
             _HINTS.get(limit, ""),
             limit=limit.replace("_", " "),
             allowed=allowed,

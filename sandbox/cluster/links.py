@@ -43,9 +43,7 @@ class Links:
     def check_room(self, a: str, b: str) -> None:
         """Raises ActionRefused (429) when too many links are not normal already."""
         if len({_pair(way) for way in self._ways} - {_pair((a, b))}) >= MAX_LINKS:
-            raise ActionRefused(
-                429, "Something is wrong with {count} links already.", "Heal some first.", count=MAX_LINKS
-            )
+            raise ActionRefused(429, "{count} links already have faults.", "Heal some first.", count=MAX_LINKS)
 
     def cut(self, a: str, b: str, *, one_way: bool) -> None:
         self._set(a, b, LinkState(cut=True), one_way=one_way)

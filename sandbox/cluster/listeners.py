@@ -27,7 +27,7 @@ from sandbox.transport.tcp_server import TcpServer
 
 log = logging.getLogger(__name__)
 
-TAKEN = "Port {port} of this machine is taken by another program: {why}."
+TAKEN = "Port {port} of this machine is used by another program: {why}."
 
 
 class Port:
@@ -101,7 +101,7 @@ class Listeners:
         if not self.access.is_on:
             self._check_loopback()
         if not self._environment.has_sockets:
-            raise ActionRefused(409, "In simulated time there are no sockets.", "Start a sandbox on a server.")
+            raise ActionRefused(409, "Simulated time has no sockets.", "Start a sandbox on a server.")
         was_open, self.is_open = self.is_open, True
         for port in self.ports.values():
             await self._settle(port)
@@ -201,8 +201,8 @@ class Listeners:
             if not _is_loopback(address):
                 raise ActionRefused(
                     409,
-                    "{address} is open to other machines, and nobody has to sign.",
-                    "Make access keys first: only 127.0.0.1 can be open without them.",
+                    "{address} is open to other machines without authentication.",
+                    "Create access keys first. Without them, only 127.0.0.1 can be open.",
                     address=address,
                 )
 

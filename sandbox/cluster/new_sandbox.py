@@ -80,7 +80,7 @@ def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
         raise ActionRefused(
             503,
             "This server has ports {first} to {last}, too few for a sandbox.",
-            "Ask the host for a lower QUEUEVIZ_FIRST_PORT.",
+            "Ask the server administrator for a lower QUEUEVIZ_FIRST_PORT.",
             first=config.first_port,
             last=config.last_port - 1,
         )

@@ -37,8 +37,8 @@ class NodeNames:
         if actor is None:
             raise ActionRefused(
                 422,
-                "There is no node {node} inside this sandbox.",
-                "Nodes are: {known}.",
+                "Node {node} does not exist in this sandbox.",
+                "Available nodes: {known}.",
                 field=field,
                 node=wished,
                 known=", ".join(self.names()),

@@ -121,7 +121,7 @@ class Nodes:
         for node in self.brokers:
             if (node.name, node.record.broker_id) == (name, broker_id):
                 return node
-        raise ActionRefused(404, "There is no broker {broker}.", field="broker", broker=name)
+        raise ActionRefused(404, "Broker {broker} does not exist.", field="broker", broker=name)
 
     def find(self, name: str) -> BrokerNode | None:
         """The broker called `name` (`broker-a`, `broker-a.1`)."""
@@ -178,7 +178,7 @@ class Nodes:
         for node in self.name_servers:
             if node.name == name:
                 return node
-        raise ActionRefused(404, "There is no name server {name_server}.", field="name_server", name_server=name)
+        raise ActionRefused(404, "Name server {name_server} does not exist.", field="name_server", name_server=name)
 
     def names(self) -> list[str]:
         """Name servers, then brokers."""

@@ -7,19 +7,16 @@ from sandbox.store.json_files import WHYS, TableRead
 from sandbox.store.results import RecoveryReport
 
 LOG_CUT = (
-    "The commit log of {broker} could not be read from byte {offset} on when it was opened. It ends there now, "
-    "as RocketMQ ends it: {bytes} bytes were cut off."
+    "The commit log of {broker} was not readable from byte {offset} on when it was opened. As in RocketMQ, it "
+    "now ends there: {bytes} bytes were cut off."
 )
 
 TABLE_DAMAGED = (
-    "{broker} does not start, as RocketMQ would not: {file} {why}, and no other copy of its table {table} "
-    "can be read. Put a whole file in its place and start {broker}, or accept the loss of {table} on the "
-    "page Topology."
+    "{broker} does not start, as in RocketMQ: {file} {why}, and no other copy of its table {table} is readable. "
+    "Replace the file and start {broker}, or accept the loss of {table} on the Topology page."
 )
-FROM_BACKUP = "{broker} took the backup of {file}, which {why}. Changes since the backup are lost."
-NO_BACKUP = (
-    "{broker} started with an empty table {table}, as RocketMQ would: {file} {why}, and there is no backup of it."
-)
+FROM_BACKUP = "{broker} loaded the backup of {file}, which {why}. Changes since the backup are lost."
+NO_BACKUP = "{broker} started with an empty table {table}, as in RocketMQ: {file} {why}, and it has no backup."
 
 
 class Notice(NamedTuple):

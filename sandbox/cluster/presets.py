@@ -92,7 +92,7 @@ def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
     if name not in PRESETS:
         raise ActionRefused(
             422,
-            "There is no preset {name}.",
+            "Preset {name} does not exist.",
             "Choose one of: {known}.",
             field="preset",
             name=name,
@@ -130,8 +130,8 @@ def _checked(key: str, value: object) -> object:
     if key not in _ALLOWED:
         raise ActionRefused(
             422,
-            "There is no setting {key}.",
-            "Settings are: {known}.",
+            "Setting {key} does not exist.",
+            "Available settings: {known}.",
             field=key,
             key=key,
             known=", ".join((*_CHOICES, *_SWITCHED, *_ALLOWED)),
@@ -149,7 +149,7 @@ def whole_number(key: str, value: object, low: int, high: int) -> int:
         raise ActionRefused(
             422,
             "{key} must be between {low} and {high}, not {value}.",
-            "Choose a value inside.",
+            "Choose a value in this range.",
             field=key,
             key=key,
             low=low,

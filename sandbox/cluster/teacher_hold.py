@@ -80,11 +80,13 @@ class TeacherHold:
         """Raises ActionRefused: 409 for what a student does meanwhile, 403 for a teacher who answers for a student."""
         if is_by(by, "instructor") and action in OWN:
             raise ActionRefused(
-                403, "Answers and hints are the student's own.", "Act on the Board, or ask the student to."
+                403, "Answers and hints belong to the student.", "Act on the Board, or ask the student to do it."
             )
         if not is_by(by, "student") or action in OWN:
             return
         if self.acts is not None:
-            raise ActionRefused(409, "Your teacher is acting here.", "Wait until control is given back.")
+            raise ActionRefused(409, "Your teacher controls this sandbox.", "Wait until control is returned.")
         if self.is_frozen and action in OF_TIME:
-            raise ActionRefused(409, "Your teacher has stopped time for everybody.", "It goes on for all together.")
+            raise ActionRefused(
+                409, "Your teacher stopped time for all students.", "It resumes for all of you together."
+            )

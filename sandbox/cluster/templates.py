@@ -143,7 +143,7 @@ def template_of(name: str) -> Template:
     if template is None:
         raise ActionRefused(
             422,
-            "There is no template {name}.",
+            "Template {name} does not exist.",
             "Choose one of: {known}.",
             field="template",
             name=name,

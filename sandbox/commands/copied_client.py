@@ -17,21 +17,23 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
     if action.instance is not None:
         raise ActionRefused(
             422,
-            "A member shares the process of another one, or has a process with its client id.",
+            "A member shares the process of another member, or has its own process with that client ID.",
             "Choose one of the two.",
             field=FIELD,
         )
     if cluster.actors.find(wished) is None and cluster.actors.is_wire_client(wished):
         raise ActionRefused(
             409,
-            "{client} came over a real wire: its client id cannot be taken here.",
+            "{client} connected over a real network: its client ID cannot be used here.",
             "Choose a member of this sandbox.",
             field=FIELD,
             client=wished,
         )
     other = cluster.actors.find(wished)
     if other is None:
-        raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field=FIELD, actor=wished)
+        raise ActionRefused(
+            404, "Actor {actor} does not exist.", "It may have been removed.", field=FIELD, actor=wished
+        )
     if not isinstance(other, ConsumerActor) or other.group != action.group:
         raise ActionRefused(
             409,
@@ -46,14 +48,14 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
     if (other.settings.kind == "push") is not (action.kind == "push"):
         raise ActionRefused(
             422,
-            "A push consumer and one that pulls by itself have clients with different ids.",
+            "A push consumer and a consumer that pulls itself have clients with different IDs.",
             "Choose the same kind.",
             field=FIELD,
         )
     if action.model == "BROADCASTING":
         raise ActionRefused(
             422,
-            "Members of a broadcasting group read all queues, whatever their client ids.",
+            "Members of a broadcasting group read all queues, regardless of their client IDs.",
             "Choose a clustering group.",
             field=FIELD,
         )

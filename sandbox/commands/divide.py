@@ -18,7 +18,7 @@ def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
         )
     if any(member.settings.model == "BROADCASTING" for member in members):
         raise ActionRefused(
-            422, "In a broadcasting group everybody reads all queues.", "Choose a clustering group.", field="group"
+            422, "In a broadcasting group, each member reads all queues.", "Choose a clustering group.", field="group"
         )
     chosen = checked_strategy(cluster, action, action.strategy)
 

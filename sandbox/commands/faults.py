@@ -29,7 +29,7 @@ from sandbox.queries.snapshot_cache import cache_of
 def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.broker is not None:
-        raise ActionRefused(409, "{broker} is running already.", broker=node.node)
+        raise ActionRefused(409, "{broker} is already running.", broker=node.node)
 
     def carry_out(seq: int, by: str) -> None:
         start_node(cluster, node)
@@ -46,7 +46,7 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
         raise ActionRefused(
             409,
             "{broker} cannot start: {why}.",
-            "Put a whole file in its place and start it, or accept the loss of the table.",
+            "Replace the file with an intact one and start it, or accept the loss of the table.",
             broker=node.node,
             why=str(error),
         ) from error
@@ -62,14 +62,14 @@ def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
         raise ActionRefused(
             409,
             "{broker} has no damaged table.",
-            "Only a table that keeps a broker from starting is given up.",
+            "Only the loss of a table that prevents the broker start can be accepted.",
             broker=node.node,
         )
     if action.table not in names:
         raise ActionRefused(
             422,
             "The table {table} of {broker} is not damaged.",
-            "Damaged are: {known}.",
+            "Damaged tables: {known}.",
             field="table",
             table=action.table,
             broker=node.node,
@@ -89,7 +89,9 @@ def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
 def stop_broker(cluster: Cluster, action: StopBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
-        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=node.node)
+        raise ActionRefused(
+            409, "{broker} is hung and cannot stop cleanly.", "Resume it, or kill it.", broker=node.node
+        )
     return lambda seq, by: node.stop()
 
 
@@ -101,14 +103,14 @@ def kill_broker(cluster: Cluster, action: KillBroker) -> CarryOut:
 def hang_broker(cluster: Cluster, action: HangBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
-        raise ActionRefused(409, "{broker} hangs already.", "Resume it first.", broker=node.node)
+        raise ActionRefused(409, "{broker} is already hung.", "Resume it first.", broker=node.node)
     return lambda seq, by: node.running.hang()
 
 
 def resume_broker(cluster: Cluster, action: ResumeBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state != "hung":
-        raise ActionRefused(409, "{broker} does not hang.", "Only a hung broker can go on.", broker=node.node)
+        raise ActionRefused(409, "{broker} is not hung.", "Only a hung broker can be resumed.", broker=node.node)
     return lambda seq, by: node.running.resume()
 
 
@@ -122,13 +124,15 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(
-            409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id", broker=slave.node
+            409, "{broker} is already a master.", "Choose one of its slaves.", field="broker_id", broker=slave.node
         )
     master = cluster.nodes.broker(action.broker)
     if master.broker is not None:
-        raise ActionRefused(409, "The master {broker} is alive.", "Stop or kill it first.", broker=master.node)
+        raise ActionRefused(409, "The master {broker} is running.", "Stop or kill it first.", broker=master.node)
     if slave.state == "hung":
-        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=slave.node)
+        raise ActionRefused(
+            409, "{broker} is hung and cannot stop cleanly.", "Resume it, or kill it.", broker=slave.node
+        )
 
     def carry_out(seq: int, by: str) -> None:
         for name in cluster.promote(slave):
@@ -143,7 +147,7 @@ def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
     if node.clock.skew_ms == action.skew_ms:
         raise ActionRefused(
             409,
-            "The clock of {broker} is wrong by {skew_ms} ms already.",
+            "The clock of {broker} is already wrong by {skew_ms} ms.",
             "Choose another skew.",
             field="skew_ms",
             broker=node.node,
@@ -161,7 +165,7 @@ def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
 def fill_disk(cluster: Cluster, action: FillDisk) -> CarryOut:
     node = _running(cluster, action.broker, 0)
     if node.ballast_bytes:
-        raise ActionRefused(409, "The disk of {broker} is full already.", broker=node.node)
+        raise ActionRefused(409, "The disk of {broker} is already full.", broker=node.node)
     return lambda seq, by: node.fill_disk()
 
 
@@ -175,7 +179,7 @@ def free_disk(cluster: Cluster, action: FreeDisk) -> CarryOut:
 def start_name_server(cluster: Cluster, action: StartNameServer) -> CarryOut:
     node = cluster.nodes.name_server(action.name_server)
     if node.name_server is not None:
-        raise ActionRefused(409, "{name_server} is running already.", name_server=node.name)
+        raise ActionRefused(409, "{name_server} is already running.", name_server=node.name)
     return lambda seq, by: node.start()
 
 
@@ -193,7 +197,7 @@ def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
     if mq not in locks.table.get(action.group, {}):
         raise ActionRefused(
             409,
-            "Nobody of {group} holds a lock on {queue}.",
+            "No member of {group} holds a lock on {queue}.",
             "Choose a locked queue.",
             field="queue_id",
             group=action.group,

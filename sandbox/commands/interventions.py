@@ -113,7 +113,7 @@ def _topic(cluster: Cluster) -> str:
         )
     )
     if not topics:
-        raise ActionRefused(409, "No group reads a topic here.")
+        raise ActionRefused(409, "No group consumes a topic here.")
     return topics[0]
 
 

@@ -28,12 +28,14 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     lab = known_lab(action.lab)
     _check_time(cluster)
     if cluster.actors.by_label or cluster.record.lab:
-        raise ActionRefused(409, "A lab begins in an empty sandbox.", "Start lab {lab} in a new one.", lab=lab.number)
+        raise ActionRefused(
+            409, "A lab must start in an empty sandbox.", "Start lab {lab} in a new sandbox.", lab=lab.number
+        )
     if (cluster.record.template, cluster.record.preset) != (lab.template, lab.preset):
         raise ActionRefused(
             409,
             "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
-            "Start it in a new one.",
+            "Start it in a new sandbox with these settings.",
             lab=lab.number,
             template=lab.template,
             preset=lab.preset,
@@ -65,7 +67,7 @@ def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
     if action.attempt not in (0, current.attempt):
         raise ActionRefused(
             409,
-            "This answer is of attempt {attempt}, and {now} is in progress.",
+            "This answer is for attempt {attempt}, but attempt {now} is in progress.",
             "Answer again.",
             field="attempt",
             attempt=action.attempt,
@@ -100,7 +102,7 @@ def known_lab(slug: str) -> Lab:
     lab = LABS.get(slug)
     if lab is None:
         raise ActionRefused(
-            404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=slug, known=", ".join(LABS)
+            404, "Lab {lab} does not exist.", "Available labs: {known}.", field="lab", lab=slug, known=", ".join(LABS)
         )
     return lab
 
@@ -110,13 +112,13 @@ def _check_time(cluster: Cluster) -> None:
     if cluster.wire_clients():
         raise ActionRefused(
             409,
-            "A client on the wire is connected, so a lab cannot be repeated here.",
+            "An external client is connected, so a lab cannot be replayed here.",
             "Disconnect it, or start the lab in a new sandbox.",
         )
     if cluster.listeners.is_open:  # one may come in mid-step
         raise ActionRefused(
             409,
-            "The ports of this sandbox are open, so a lab beside a client on the wire could not be repeated here.",
+            "The ports of this sandbox are open. With an external client, the lab could not be replayed here.",
             "Close them, or start the lab in a new sandbox.",
         )
 

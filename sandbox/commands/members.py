@@ -23,7 +23,7 @@ from sandbox.control.actions import (
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.topic_names import ILLEGAL, complaint
 
-ILLEGAL_IN_WORDS = "It has illegal characters: letters, digits and the signs - _ % | are allowed."
+ILLEGAL_IN_WORDS = "It contains illegal characters: letters, digits and the signs - _ % | are allowed."
 
 OF_ONE_S_OWN = tuple(
     spec.name
@@ -40,7 +40,7 @@ def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
     if action.body_bytes > cluster.preset.max_message_bytes:
         raise ActionRefused(
             422,
-            "A message may have {allowed} bytes here, not {value}.",
+            "A message can have at most {allowed} bytes here, not {value}.",
             "Choose a smaller body.",
             field="body_bytes",
             allowed=cluster.preset.max_message_bytes,
@@ -86,7 +86,9 @@ def change(cluster: Cluster, action: ChangeActor) -> CarryOut:
 def stop(cluster: Cluster, action: StopActor) -> CarryOut:
     actor = _living(cluster, action.actor)
     if actor.state == "hung":
-        raise ActionRefused(409, "{actor} hangs and cannot stop cleanly.", "Resume it, or crash it.", actor=actor.label)
+        raise ActionRefused(
+            409, "{actor} is hung and cannot stop cleanly.", "Resume it, or crash it.", actor=actor.label
+        )
     return lambda seq, by: cluster.actors.stop(actor)
 
 
@@ -135,7 +137,7 @@ def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "hung":
         raise ActionRefused(
-            409, "{actor} is {state}; only a hung one can go on.", "", actor=actor.label, state=actor.state
+            409, "{actor} is {state}; only a hung one can be resumed.", "", actor=actor.label, state=actor.state
         )
     return lambda seq, by: cluster.actors.resume(actor)
 
@@ -148,8 +150,8 @@ def check_topic_name(topic: str) -> None:
             problem = ILLEGAL_IN_WORDS
         raise ActionRefused(
             422,
-            "{topic} cannot be a topic: {problem}",
-            "Use letters, digits, dash and underscore.",
+            "{topic} is not a valid topic name: {problem}",
+            "Use letters, digits, dashes and underscores.",
             field="topic",
             topic=topic,
             problem=problem,
@@ -160,7 +162,7 @@ def _living(cluster: Cluster, label: str) -> Actor:
     actor = cluster.actors.get(label)
     if not actor.lives:
         raise ActionRefused(
-            409, "{actor} is {state} already.", "Restart it to use it again.", actor=actor.label, state=actor.state
+            409, "{actor} is already {state}.", "Restart it to use it again.", actor=actor.label, state=actor.state
         )
     return actor
 
@@ -170,11 +172,11 @@ def _check_label(cluster: Cluster, wished: str | None, copies: int) -> None:
     for label in labels:
         if label in cluster.actors.by_label:
             raise ActionRefused(
-                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=label
+                409, "Actor {actor} already exists.", "Choose another name.", field="actor", actor=label
             )
         if "/" in label or label.startswith("."):
             raise ActionRefused(
-                422, "{actor} cannot be a name.", "Leave out slashes and leading dots.", field="actor", actor=label
+                422, "{actor} is not a valid name.", "Remove slashes and leading dots.", field="actor", actor=label
             )
 
 
@@ -185,8 +187,8 @@ def _check_config(cluster: Cluster, action: StartConsumer) -> None:
         if "illegal characters" in str(error):
             raise ActionRefused(
                 422,
-                "{group} cannot be a group: {problem}",
-                "Use letters, digits, dash and underscore.",
+                "{group} is not a valid group name: {problem}",
+                "Use letters, digits, dashes and underscores.",
                 field="group",
                 group=action.group,
                 problem=ILLEGAL_IN_WORDS,
@@ -210,15 +212,15 @@ def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
     if host.instance.config.stream is (action.kind == "push"):
         raise ActionRefused(
             422,
-            "A push consumer and one that pulls by itself have clients with different ids.",
-            "Let it have a client of its own.",
+            "A push consumer and a consumer that pulls itself have clients with different IDs.",
+            "Give it its own client.",
             field="instance",
         )
     if action.group in host.instance.consumers or action.copies > 1:
         raise ActionRefused(
             409,
-            "One client holds one member of {group}.",
-            "Let it have a client of its own.",
+            "A client can have only one member of {group}.",
+            "Give it its own client.",
             field="instance",
             group=action.group,
         )

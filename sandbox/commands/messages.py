@@ -65,11 +65,11 @@ def _check_size(cluster: Cluster, action: SendMessages) -> None:
     if max(bodies) > allowed:
         raise ActionRefused(
             422,
-            "A message may have {allowed} bytes here, not {value}.",
+            "A message can have at most {allowed} bytes here, not {value}.",
             "Choose a smaller body.",
             field="body_bytes",
             allowed=allowed,
             value=max(bodies),
         )
     if min(bodies) == 0:
-        raise ActionRefused(422, "A message needs a body.", "Write at least one character.", field="body")
+        raise ActionRefused(422, "A message needs a body.", "Enter at least one character.", field="body")

@@ -34,12 +34,12 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     topic = origin_topic(stored)
     if topic in NOT_FOR_SENDING:
         raise ActionRefused(
-            409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic", topic=topic
+            409, "Nothing can be sent to {topic}.", "The broker reserves this topic.", field="topic", topic=topic
         )
     try:
         body = decompress(stored.body, stored.sys_flag, cluster.limits.body_bytes)
     except CorruptRecord as error:
-        raise ActionRefused(409, "Its body cannot be unpacked: {why}.", field="offset", why=str(error)) from error
+        raise ActionRefused(409, "Its body cannot be decompressed: {why}.", field="offset", why=str(error)) from error
     kept = {name: value for name, value in stored.properties.items() if name not in _OWN}
 
     def carry_out(seq: int, by: str) -> None:
@@ -75,7 +75,7 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
     if actor is not None and actor.consumer is not None and not isinstance(actor.consumer, PushConsumer):
         raise ActionRefused(
             409,
-            "{client} pulls by itself and has no listener.",
+            "{client} pulls messages itself and has no listener.",
             "Choose a push consumer.",
             field="client_id",
             client=actor.label,
@@ -87,7 +87,7 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
         raise ActionRefused(
             409,
             "{client} is a member of {groups}.",
-            "Say in which group it is to consume.",
+            "Choose the group that consumes it.",
             field="group",
             client=action.client_id,
             groups=", ".join(groups),
@@ -96,8 +96,8 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
     if group is None or group not in groups:
         raise ActionRefused(
             409,
-            "{broker} knows no member {client} now.",
-            "Choose one that is running.",
+            "{broker} has no member {client} now.",
+            "Choose a running member.",
             field="client_id",
             broker=node.node,
             client=action.client_id,

@@ -23,7 +23,7 @@ def step(cluster: Cluster, action: Step) -> CarryOut:
     _check_elastic(cluster)
     if action.until not in ("fact", "ms") and action.until not in BY_NAME:
         raise ActionRefused(
-            422, "There is no event {until}.", "Name an event, or say fact or ms.", field="until", until=action.until
+            422, "Event {until} does not exist.", "Enter an event name, fact or ms.", field="until", until=action.until
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -37,5 +37,5 @@ def _check_elastic(cluster: Cluster) -> None:
     """Time can be scaled only while every client is in-process: an external client has timeouts of its own."""
     if cluster.wire_clients():
         raise ActionRefused(
-            409, "A client on the wire has clocks of its own, so time stays at 1.", "Disconnect it to change the speed."
+            409, "An external client has its own clock, so the speed stays at 1.", "Disconnect it to change the speed."
         )

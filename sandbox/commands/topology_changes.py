@@ -23,7 +23,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.message.topic_names import is_system
 from sandbox.remoting.bodies import TopicConfig
 
-DELETING_IS_FOR = "Only topics made by people can be changed."
+DELETING_IS_FOR = "Only topics created by users can be changed."
 
 GROUP_KEYS: dict[str, tuple[type, int, int]] = {
     "consume_enable": (bool, 0, 1),
@@ -43,7 +43,7 @@ def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     brokers = _scope(cluster, action.scope)
     if any(action.topic in broker.topics.table for broker in brokers):
         raise ActionRefused(
-            409, "There is a topic {topic} already.", "Change it instead.", field="topic", topic=action.topic
+            409, "Topic {topic} already exists.", "Change it instead.", field="topic", topic=action.topic
         )
     config = TopicConfig(
         action.topic, read_queues=action.read_queues, write_queues=action.write_queues, permission=action.permission
@@ -116,13 +116,13 @@ def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
 def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     changes = {key: _group_value(key, value) for key, value in action.changes.items()}
     if not changes:
-        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
+        raise ActionRefused(422, "Nothing to change.", "Enter at least one setting.", field="changes")
     brokers = [
         node.running for node in cluster.nodes.masters() if action.group in node.running.subscription_groups.table
     ]
     if not brokers:
         raise ActionRefused(
-            404, "There is no group {group}.", "Add a consumer to it first.", field="group", group=action.group
+            404, "Group {group} does not exist.", "Add a consumer to it first.", field="group", group=action.group
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -140,13 +140,13 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     node = cluster.nodes.broker(action.broker)
     running = node.running
     if not action.changes:
-        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
+        raise ActionRefused(422, "Nothing to change.", "Enter at least one setting.", field="changes")
     changes = dict(action.changes)
     if not node.has_slave and changes.get("replication", REAL.replication) != REAL.replication:
         raise ActionRefused(
             422,
             "{broker} has no slave to wait for.",
-            "Leave replication at ASYNC_MASTER.",
+            "Keep replication at ASYNC_MASTER.",
             field="replication",
             broker=action.broker,
         )
@@ -158,12 +158,12 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     hung = [each for each in cluster.nodes.brokers if each.state == "hung"]
     if restart and hung:
         raise ActionRefused(
-            409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=hung[0].node
+            409, "{broker} is hung and cannot stop cleanly.", "Resume it, or kill it.", broker=hung[0].node
         )
     fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
     if fixed and running.store.max_physical_offset > 0:
         raise ActionRefused(
-            409, "{key} is in the files already.", "Change it before the first message.", field=fixed[0], key=fixed[0]
+            409, "{key} is already in the files.", "Change it before the first message.", field=fixed[0], key=fixed[0]
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -186,8 +186,8 @@ def age_files(cluster: Cluster, action: AgeFiles) -> CarryOut:
     if action.hours < 1 or action.hours != int(action.hours):
         raise ActionRefused(
             422,
-            "Files age by whole hours, not by {value}.",
-            "Give at least one hour.",
+            "The age of files is in whole hours, not {value}.",
+            "Enter at least one hour.",
             field="hours",
             value=f"{action.hours:g}",
         )
@@ -214,17 +214,24 @@ def _how(scope: str) -> str:
 
 def _refuse_system(topic: str) -> None:
     if is_system(topic) or topic.startswith("%"):
-        raise ActionRefused(422, "{topic} belongs to the brokers.", DELETING_IS_FOR, field="topic", topic=topic)
+        raise ActionRefused(
+            422, "{topic} is a system topic of the brokers.", DELETING_IS_FOR, field="topic", topic=topic
+        )
 
 
 def _no_topic(topic: str) -> ActionRefused:
-    return ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
+    return ActionRefused(404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=topic)
 
 
 def _group_value(key: str, value: Any) -> int | bool:
     if key not in GROUP_KEYS:
         raise ActionRefused(
-            422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key, known=", ".join(GROUP_KEYS)
+            422,
+            "Setting {key} does not exist.",
+            "Available settings: {known}.",
+            field=key,
+            key=key,
+            known=", ".join(GROUP_KEYS),
         )
     kind, low, high = GROUP_KEYS[key]
     if kind is bool:
@@ -232,7 +239,7 @@ def _group_value(key: str, value: Any) -> int | bool:
             raise ActionRefused(
                 422,
                 "{key} must be true or false, not {value}.",
-                "Write true or false.",
+                "Use true or false.",
                 field=key,
                 key=key,
                 value=str(value)[:40],

@@ -31,8 +31,8 @@ def _refuse(cluster: Cluster, client_id: str) -> None:
         )
     raise ActionRefused(
         404,
-        "No client {client} is connected over a real wire.",
-        "It may have gone.",
+        "No client {client} is connected over a real network.",
+        "It may have disconnected.",
         field="client_id",
         client=client_id,
     )

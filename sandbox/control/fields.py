@@ -58,7 +58,7 @@ def build(kind: type[T], document: Mapping[str, Any]) -> T:
         raise ActionRefused(
             422,
             "{kind} has no field {field}.",
-            "Its fields are: {known}.",
+            "Available fields: {known}.",
             field=unknown[0],
             kind=kind.__name__,
             known=", ".join(hints) or "none",
@@ -68,7 +68,7 @@ def build(kind: type[T], document: Mapping[str, Any]) -> T:
         value = document.get(spec.name)
         if value is None or (value == "" and hints[spec.name] not in (str, str | None)):
             if spec.default is MISSING and spec.default_factory is MISSING:
-                raise _refuse(spec.name, "is missing", "Give it a value.")
+                raise _refuse(spec.name, "is missing", "Set a value.")
             continue
         values[spec.name] = convert(hints[spec.name], value, spec.name)
     return kind(**values)
@@ -101,7 +101,7 @@ def _plain(hint: Any, value: Any, name: str) -> Any:
             return value
         if str(value).lower() in ("true", "on", "1", "false", "off", "0"):
             return str(value).lower() in ("true", "on", "1")
-        raise _refuse(name, "must be true or false, not {value}", "Write true or false.", value=_shown(value))
+        raise _refuse(name, "must be true or false, not {value}", "Use true or false.", value=_shown(value))
     if hint in (int, float):
         return _number(hint, value, name)
     if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
@@ -122,7 +122,7 @@ def _number(hint: type, value: Any, name: str) -> int | float:
         except (ValueError, OverflowError):
             pass
     kind = "a whole number" if hint is int else "a number"
-    raise _refuse(name, "must be {kind}, not {value}", "Write digits only.", kind=kind, value=_shown(value))
+    raise _refuse(name, "must be {kind}, not {value}", "Enter digits only.", kind=kind, value=_shown(value))
 
 
 def _narrow(value: Any, rules: list[Any], name: str) -> Any:
@@ -131,7 +131,7 @@ def _narrow(value: Any, rules: list[Any], name: str) -> Any:
             raise _refuse(
                 name,
                 "is {value}, which is outside {low} to {high}",
-                "Choose a value inside.",
+                "Choose a value in this range.",
                 value=value,
                 low=_plainly(rule.low),
                 high=_plainly(rule.high),
@@ -141,7 +141,7 @@ def _narrow(value: Any, rules: list[Any], name: str) -> Any:
                 name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value), limit=rule.chars
             )
         if isinstance(rule, TextUpTo) and CONTROL.search(value):
-            raise _refuse(name, "holds a control character", "Write it in one line, without control characters.")
+            raise _refuse(name, "holds a control character", "Use one line, without control characters.")
     return value
 
 

@@ -181,8 +181,8 @@ def parse_question(name: str, values: Mapping[str, Any]) -> Question:
     if kind is None:
         raise ActionRefused(
             404,
-            "There is no question {name}.",
-            "Questions are: {known}.",
+            "Question {name} does not exist.",
+            "Available questions: {known}.",
             name=repr(name)[:60],
             known=", ".join(BY_NAME),
         )

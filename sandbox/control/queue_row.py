@@ -7,5 +7,5 @@ def row_parts(field: str, row: str) -> tuple[str, int]:
     """`broker-a:3` split into broker and queue id."""
     broker, mark, number = row.rpartition(":")
     if not mark or not broker or not number.isdecimal():
-        raise ActionRefused(422, "{queue} is no queue.", "Write it like broker-a:3.", field=field, queue=row)
+        raise ActionRefused(422, "{queue} is not a queue.", "Use the form broker-a:3.", field=field, queue=row)
     return broker, int(number)

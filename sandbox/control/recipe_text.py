@@ -66,7 +66,7 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
     if len(text) > limits.recipe_chars or len(came) > limits.branch_changes:
         raise ActionRefused(
             422,
-            "Up to this event too much was done for one link.",
+            "The run up to this event has too many actions for one link.",
             "Choose an earlier event, or share a range as a recording.",
         )
     return text
@@ -82,7 +82,9 @@ def unpack(text: str, limits: HostLimits) -> RunOrder:
     try:
         return _order(_loaded(text, limits), limits)
     except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
-        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from error
+        raise ActionRefused(
+            422, "This is not a reproducible link.", "Copy the complete link, including its last letter."
+        ) from error
 
 
 def _loaded(text: str, limits: HostLimits) -> Any:
@@ -102,12 +104,12 @@ def _loaded(text: str, limits: HostLimits) -> Any:
 def _order(document: Any, limits: HostLimits) -> RunOrder:
     version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = document
     if version != VERSION:
-        raise ActionRefused(422, "This recipe is of another release of QueueViz.", "Ask for a new one.")
+        raise ActionRefused(422, "This reproducible link is from another release of QueueViz.", "Request a new one.")
     if _int("lasts_ms", lasts_ms, LATEST_MS) > limits.recipe_link_s * 1000:
         raise ActionRefused(
             422,
-            "A recipe lasts {most} s of the sandbox at most.",
-            "Ask for one up to an earlier event.",
+            "A reproducible link covers at most {most} s of the sandbox.",
+            "End it at an earlier event.",
             most=limits.recipe_link_s,
         )
     if len(came) > limits.branch_changes:
@@ -166,8 +168,8 @@ def _int(name: str, value: Any, most: int) -> int:
     if not 0 <= value <= most:
         raise ActionRefused(
             422,
-            "In this recipe {name} is {value}, which is outside 0 to {most}.",
-            "Ask for a new one.",
+            "In this reproducible link {name} is {value}, outside 0 to {most}.",
+            "Request a new one.",
             name=name,
             value=value,
             most=most,

@@ -52,7 +52,7 @@ class Branches:
         if not isinstance(order, RunOrder):
             self._shown(order.parent)
         if sum(slot.branching is not None for slot in self._registry.all()) >= self._config.limits.branches_at_once:
-            raise ActionRefused(503, "Other branches are being made.", "Try again in a minute.")
+            raise ActionRefused(503, "Other branches are being created.", "Try again in a minute.")
         await self._demand_room(slug)
         await self._make_room()
         if isinstance(order, RunOrder):
@@ -68,7 +68,7 @@ class Branches:
             if isinstance(error, ActionRefused):
                 raise
             raise ActionRefused(
-                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(error)
+                503, "The data home accepts no more data: {why}.", "Free some space on the server.", why=said_by(error)
             ) from error
         self._registry.add(slug, record)
         slot = self._registry.get(slug)
@@ -124,9 +124,9 @@ def demand_complete(slot: Slot, directory: Path) -> None:
     if slot.branching is not None:
         raise ActionRefused(
             409,
-            "This branch is being made: {percent} %.",
-            "Wait for its end, or delete it.",
+            "This branch is being created: {percent} %.",
+            "Wait until it is complete, or delete it.",
             percent=int(slot.branching.share * 100),
         )
     if (directory / MARK).exists():
-        raise ActionRefused(409, "This branch was not made to its end.", "Delete it, and branch again.")
+        raise ActionRefused(409, "This branch was not completed.", "Delete it, then branch again.")

@@ -61,8 +61,8 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
     if len(order.done) > limits.branch_changes or order.until_ms > limits.recipe_s * 1000:
         raise ActionRefused(
             422,
-            "A recipe has at most {most} actions and {seconds} s.",
-            "Leave some out.",
+            "A reproducible link has at most {most} actions and {seconds} s.",
+            "Remove some.",
             most=limits.branch_changes,
             seconds=limits.recipe_s,
         )
@@ -70,7 +70,7 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         origin = load_origin(directory)
     except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+            409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
     done = [(act.at_ms, name_of(act.action), fields_of(act.action, whole=True)) for act in order.done]
     return recipe_run(origin, order.seed, done, order.until_ms)
@@ -80,23 +80,23 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
     """Raises ActionRefused: 404 there is no such event, 409 its stretch cannot be executed again, 422."""
     if len(order.changes) > limits.branch_changes:
         raise ActionRefused(
-            422, "A branch changes at most {most} actions.", "Change fewer of them.", most=limits.branch_changes
+            422, "A branch changes at most {most} actions.", "Change fewer actions.", most=limits.branch_changes
         )
     kept, rows = recorded_until(directory, order.at)
     if not rows or rows[-1]["seq"] != order.at:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=order.at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=order.at)
     first = stretches_of(directory, rows)[0]
     if not first.reproducible or order.at > first.to_seq:
         raise ActionRefused(
             409,
-            "At event {seq} this run cannot be executed again.",
-            "The stretches on the time bar say why. Branch from an event before that.",
+            "At event {seq} this run cannot be replayed.",
+            "The sections on the time bar show the reason. Branch from an event before that.",
             seq=order.at,
         )
     if len(rows) > limits.branch_events:
         raise ActionRefused(
             422,
-            "A branch executes at most {most} events again.",
+            "A branch replays at most {most} events.",
             "Branch from an earlier event.",
             most=limits.branch_events,
         )
@@ -105,7 +105,7 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
         return Run(load_origin(directory), kept, rows)
     except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+            409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
 
 
@@ -115,8 +115,8 @@ def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
         if seq not in seqs:
             raise ActionRefused(
                 422,
-                "Event {seq} is no action that can be changed.",
-                "Choose an action of this run that comes before the event and is not part of the template.",
+                "Event {seq} is not an action that can be changed.",
+                "Choose an action of this run before the event that is not part of the template.",
                 seq=seq,
             )
 
@@ -186,14 +186,14 @@ class Branching(Rerun):
             until_s = wall.monotonic() + slice_s
             for _ in self.turns():
                 if self.cancelled:
-                    raise ActionRefused(409, "This branch was cancelled.", "Delete it, and branch again.")
+                    raise ActionRefused(409, "This branch was cancelled.", "Delete it, then branch again.")
                 if self.waits or wall.monotonic() >= until_s:
                     await asyncio.sleep(THREAD_S if self.waits else 0)
                     until_s = wall.monotonic() + slice_s
             if self.difference is not None:
                 raise ActionRefused(
                     409,
-                    "Executed again, this run differs from event {seq} on.",
+                    "When replayed, this run differs from event {seq} on.",
                     "Branch from an event before that.",
                     seq=self.difference.seq,
                 )

@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-DRAINING = "This engine takes nothing new. Try again in a moment."
-NO_TABLE = "The database does not answer, so nobody knows who has the sandbox. Try again in a moment."
+DRAINING = "This engine accepts no new sandboxes. Try again in a moment."
+NO_TABLE = "The database does not answer, so the engine of the sandbox is unknown. Try again in a moment."
 
 
 class Holding:

@@ -12,8 +12,8 @@ from sandbox.control.limits import MIB, HostLimits
 from sandbox.hosting.engine_share import Share
 
 HOME_FULL = (
-    "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
-    "again, brokers refuse messages as with a full disk."
+    "All sandboxes of this server together use {used} MiB of {allowed} MiB. Until space is free, brokers refuse "
+    "messages as with a full disk."
 )
 TAKEN = ".taken-"  # and the number of an engine
 

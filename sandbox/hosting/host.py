@@ -146,7 +146,7 @@ class Host:
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(
                 422,
-                "{slug} cannot be an address.",
+                "{slug} is not a valid address.",
                 "Use lower case letters, digits and dashes.",
                 field="slug",
                 slug=slug,
@@ -156,7 +156,7 @@ class Host:
         if (full := self._data_home.full) is not None:
             raise ActionRefused(
                 503,
-                "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may.",
+                "All sandboxes of this server together use {used} MiB of {allowed} MiB.",
                 "Delete one you no longer need, or come back later.",
                 **full.values,
             )
@@ -218,7 +218,7 @@ class Host:
             idle = [slot for slot in self._registry.awake() if not slot.watched and slot.change is None]
             if not idle:
                 raise ActionRefused(
-                    503, "All {cap} places are taken and watched.", "Try again in a few minutes.", cap=self.cap
+                    503, "All {cap} sandbox slots are in use and watched.", "Try again in a few minutes.", cap=self.cap
                 )
             await self.sleep(min(idle, key=lambda slot: slot.looked_s).slug, "room for others")
 

@@ -66,7 +66,7 @@ class Beginnings:
         except OSError as error:
             shutil.rmtree(directory, ignore_errors=True)
             raise ActionRefused(
-                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(error)
+                503, "The data home accepts no more data: {why}.", "Free some space on the server.", why=said_by(error)
             ) from error
         self._registry.add(slug, record)
 

@@ -37,12 +37,14 @@ class Interventions:
         if in_s > MOST_AHEAD_S:
             raise ActionRefused(
                 422,
-                "An intervention is planned at most {most} s ahead.",
-                "Choose an earlier moment.",
+                "An intervention can be planned at most {most} s ahead.",
+                "Choose an earlier time.",
                 most=MOST_AHEAD_S,
             )
         if len(sandbox.held.coming) >= MOST_PLANNED:
-            raise ActionRefused(429, "{most} interventions are planned already.", "Wait for them.", most=MOST_PLANNED)
+            raise ActionRefused(
+                429, "{most} interventions are already planned.", "Wait until they are done.", most=MOST_PLANNED
+            )
         answer: asyncio.Future[Done] = loop.create_future()
 
         def settle(value: Done | BaseException) -> None:
@@ -66,7 +68,9 @@ class Interventions:
 
         coming = Coming(what.kind, what.at_wall_ms)
         sandbox.held.coming.append(coming)
-        planned_ms = sandbox.plan(max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before.")))
+        planned_ms = sandbox.plan(
+            max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before that."))
+        )
         return await answer
 
     def renew(self, slug: str, lease_s: float) -> None:

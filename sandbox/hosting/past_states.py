@@ -75,7 +75,9 @@ class Past:
     def _shown(self, slug: str) -> tuple[JournalFiles | None, Path]:
         """The journal and its files, which have all of it."""
         if is_attached(slug):
-            raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
+            raise ActionRefused(
+                409, "Only the current state of an attached cluster is known.", "View its current state."
+            )
         kept = self._kept(slug)
         if kept is not None:
             kept.show()

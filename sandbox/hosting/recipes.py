@@ -41,35 +41,38 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
     """
     stretches = line_of(directory).stretches
     if not stretches or at > stretches[-1].to_seq:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=at)
     if not stretches[0].reproducible or at > stretches[0].to_seq:
         raise ActionRefused(
             409,
-            "At event {seq} this run cannot be executed again.",
-            "The stretches on the time bar say why. Choose an event before that.",
+            "At event {seq} this run cannot be replayed.",
+            "The sections on the time bar show the reason. Choose an event before that.",
             seq=at,
         )
     if at >= limits.branch_events:
         raise ActionRefused(
-            422, "A recipe executes at most {most} events.", "Choose an earlier event.", most=limits.branch_events
+            422,
+            "A reproducible link replays at most {most} events.",
+            "Choose an earlier event.",
+            most=limits.branch_events,
         )
     try:
         origin = load_origin(directory)
     except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+            409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
     record = origin.record
     if record["limits"] or record["changes"] != template_of(record["template"]).changes:
         raise ActionRefused(
             409,
-            "This sandbox was made with settings of its own, which a recipe does not hold.",
+            "This sandbox was created with custom settings, which a reproducible link does not contain.",
             "Share a range as a recording instead.",
         )
     rows, until_ms = _rows(directory, at)
     wakes = [row["wall_ms"] for row in rows if row["type"] == "ClockChanged" and row["reason"] == "wake"]
     if not wakes:
-        raise ActionRefused(422, "At event {seq} this run has not begun.", "Choose a later event.", seq=at)
+        raise ActionRefused(422, "At event {seq} this run has not started.", "Choose a later event.", seq=at)
     host, _, port = record["nodes"][0][3].rpartition(":")
     return RunOrder(
         template=record["template"],
@@ -155,22 +158,22 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
     if order.conditions != conditions_of(config, config.node_host):
         raise ActionRefused(
             409,
-            "This server has other limits than that of the recipe: its run would be another.",
-            "Open it where it was made, or ask for a recording of it.",
+            "The limits of this server and of the reproducible link differ: the run would differ.",
+            "Open it on the server where it was created, or request a recording.",
         )
     if order.until >= config.limits.branch_events:
         raise ActionRefused(
             422,
-            "A recipe executes at most {most} events.",
-            "Ask for one up to an earlier event.",
+            "A reproducible link replays at most {most} events.",
+            "End it at an earlier event.",
             most=config.limits.branch_events,
         )
     first_port = max(order.first_port, LOWEST_PORT)
     if highest_port(order.template, first_port) > HIGHEST_PORT:
         raise ActionRefused(
             422,
-            "The ports of this recipe begin at {first}, and end above 65535.",
-            "Ask for a new one.",
+            "The ports of this reproducible link begin at {first} and end above 65535.",
+            "Request a new one.",
             first=first_port,
         )
     record = new_record(

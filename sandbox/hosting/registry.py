@@ -187,7 +187,7 @@ class Registry:
     def demand_free(self, slug: str) -> None:
         """Raises ActionRefused (409) for the name of one that is there."""
         if slug in self:
-            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+            raise ActionRefused(409, "Sandbox {slug} already exists.", "Choose another name.", slug=slug)
 
     def remove(self, slug: str) -> None:
         self._fences.pop(slug, None)
@@ -199,7 +199,7 @@ class Registry:
         if slot is None and self._is_leased and self.root_of(slug).exists():
             raise NotHeld(slug)
         if slot is None:
-            raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
+            raise ActionRefused(404, "Sandbox {slug} does not exist.", "It may have expired.", slug=slug)
         return slot
 
     def all(self) -> list[Slot]:

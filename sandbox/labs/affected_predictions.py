@@ -24,8 +24,8 @@ TEXTS = {
         "prediction once more."
     ),
     "HangBroker": _(
-        "Your teacher made {what} hang in the sandboxes of the class. The step begins again: give your "
-        "prediction once more."
+        "Your teacher hung {what} in the sandboxes of the class. This step starts again: enter your prediction "
+        "once more."
     ),
     "PowerCut": _(
         "Your teacher cut the power of {what} in the sandboxes of the class. The step begins again: give "

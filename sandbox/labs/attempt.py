@@ -32,10 +32,10 @@ MOST_FACTS_CHECKED = 32  # of one CHECK_EVERY_MS: what follows from an action in
 MOST_EVENTS = 200_000  # of one attempt, which are kept in memory; the same wherever it is folded
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
-TOO_LONG = _("This attempt has {most} events, and no more are looked at.")
+TOO_LONG = _("This attempt has reached its limit of {most} events; later events are ignored.")
 WAITS_FOR = {
     "predict": _("Step {step} waits for your prediction."),
-    "say": _("Step {step} waits for what you saw."),
+    "say": _("Step {step} waits for your observation."),
     "why": _("Step {step} waits for your explanation."),
 }
 
@@ -136,19 +136,22 @@ class Attempt:
         open_step = self.open_step
         if self.is_too_long:
             raise ActionRefused(
-                409, "This attempt has {most} events, and no more are looked at.", "Start over.", most=MOST_EVENTS
+                409,
+                "This attempt has reached its limit of {most} events; later events are ignored.",
+                "Start over.",
+                most=MOST_EVENTS,
             )
         if open_step is None or step < self.step:
-            raise ActionRefused(409, "Step {step} is done already.", "Start over to answer it again.", step=step)
+            raise ActionRefused(409, "Step {step} is already done.", "Start over to answer it again.", step=step)
         if step > self.step:
-            raise ActionRefused(409, "Step {step} opens later.", "Step {now} is open.", step=step, now=self.step)
+            raise ActionRefused(409, "Step {step} is not open yet.", "Step {now} is open.", step=step, now=self.step)
         if part != self.phase:
             if part == "predict":
                 raise ActionRefused(
-                    409, "The prediction of step {step} is sealed.", "It is opened when the step is met.", step=step
+                    409, "The prediction of step {step} is sealed.", "It is revealed when the step is done.", step=step
                 )
             raise ActionRefused(
-                409, "This question of step {step} is not open.", "Do what the step asks for first.", step=step
+                409, "This question of step {step} is not open.", "First do what the step asks for.", step=step
             )
         return _asked(open_step, part).kind.parse(value)
 
@@ -157,12 +160,12 @@ class Attempt:
         if self.exam:
             raise ActionRefused(
                 409,
-                "This is an exam: there are no hints.",
+                "Exams have no hints.",
                 "Start lab {lab} in a new sandbox to practise.",
                 lab=self.lab.number,
             )
         if self.open_step is None or step != self.step:
-            raise ActionRefused(409, "Hints belong to the open step, {now}.", "", now=self.step)
+            raise ActionRefused(409, "Hints are available only for the open step, {now}.", "", now=self.step)
         taken = self.hints.get(step, 0)
         if taken >= len(self.open_step.hints):
             raise ActionRefused(409, "Step {step} has no more hints.", "", step=step)
@@ -173,7 +176,7 @@ class Attempt:
         if self.exam:
             raise ActionRefused(
                 409,
-                "This is an exam: it has one attempt.",
+                "Exams allow one attempt.",
                 "Start lab {lab} in a new sandbox to practise.",
                 lab=self.lab.number,
             )
@@ -181,7 +184,7 @@ class Attempt:
     def check_begin_again(self, step: int) -> None:
         """Raises ActionRefused (409)."""
         if step != self.step or not self.can_be_touched:
-            raise ActionRefused(409, "No prediction of step {step} is sealed.", "", step=step)
+            raise ActionRefused(409, "Step {step} has no sealed prediction.", "", step=step)
 
     # The fold.
 

@@ -95,7 +95,7 @@ def _of_lab(slug: str, seed: str, attempt: int) -> tuple[list[Action], dict[str,
         raise ActionRefused(
             422,
             "Lab {lab} was done here, and this release does not have it.",
-            "Save a sandbox in which it was not started.",
+            "Save a sandbox in which this lab was not started.",
             lab=slug,
         )
     return list(lab.setup(lab.numbers(seed, attempt))), dict(lab.changes)
@@ -112,13 +112,13 @@ def _refused(count: int) -> ActionRefused:
     if count:
         return ActionRefused(
             422,
-            "{count} actions are too many for one lab: each would be a step.",
-            "Save up to an earlier event, with at most {most} of them.",
+            "{count} actions are too many for one lab: each action becomes a step.",
+            "Save up to an earlier event, with at most {most} actions.",
             count=count,
             most=STEPS_MAX,
         )
     return ActionRefused(
         422,
-        "Nothing was done here that students could do in a step.",
-        "Do once on the board what they are to do, then save it.",
+        "This sandbox has no action yet that students could do in a step.",
+        "On the board, do each action once that students should do. Then save.",
     )

@@ -25,7 +25,7 @@ def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
     for entry in evidence.actions(action):
         if fields.items() <= entry.event.fields.items():
             return Verdict.met(_("{action} was carried out."), action=action, rests_on=[entry.seq])
-    return Verdict.not_yet(_("{action} was not carried out yet."), action=action)
+    return Verdict.not_yet(_("{action} has not been carried out yet."), action=action)
 
 
 def unfinished(lab: Lab) -> list[str]:

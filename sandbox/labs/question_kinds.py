@@ -33,7 +33,7 @@ class Number(NamedTuple):
                 raise ValueError
         except ValueError:
             raise ActionRefused(
-                422, "{given} is not a number.", "Write digits only, such as 12.", field="value", given=_shown(text)
+                422, "{given} is not a number.", "Enter digits only, such as 12.", field="value", given=_shown(text)
             ) from None
         return number
 
@@ -53,7 +53,7 @@ class Choice(NamedTuple):
         if text.strip() not in known:
             raise ActionRefused(
                 422,
-                "{given} is none of the answers.",
+                "{given} is not one of the answers.",
                 "Choose one of: {known}.",
                 field="value",
                 given=_shown(text),
@@ -76,7 +76,7 @@ class Order(NamedTuple):
         if sorted(parts) != sorted(known):
             raise ActionRefused(
                 422,
-                "{given} does not name each of them once.",
+                "{given} does not list each item exactly once.",
                 "Put in order: {known}.",
                 field="value",
                 given=_shown(text),
@@ -97,7 +97,7 @@ class EventClick(NamedTuple):
             raise ActionRefused(
                 422,
                 "{given} is not an event.",
-                "Click a row of the journal, or write its number.",
+                "Click a row of the journal, or enter its number.",
                 field="value",
                 given=_shown(text),
             )

@@ -43,7 +43,7 @@ class Receipts:
         """
         seq, known = self._by_key.get(fields.get("key", ""), (None, fields))
         if any(known[name] != fields[name] for name in ("lab", "step", "part", "value")):
-            raise ActionRefused(409, "Another answer was received with this key.", "Answer again.", field="key")
+            raise ActionRefused(409, "Another answer with this key was already received.", "Answer again.", field="key")
         return seq
 
     def digest(self) -> str:

@@ -15,23 +15,23 @@ COUNTED_MS = 4_000  # longer than a handler of these labs works: what came again
 UNREAD_MS = 5_000  # longer than any hand-over
 
 CRASHED = _(
-    "{one} was crashed, so all that it had not committed came again. This round is of clean stops: begin it again."
+    "{one} crashed, so all its uncommitted messages were redelivered. This round requires clean stops: begin it again."
 )
 TOGETHER = _(
     "{one} was still away when {other} was stopped: one member had all queues. Restart both, wait until they "
     "have queues, then begin again."
 )
 ALL = _(
-    "All members were away, and the messages of {topic} waited. That has few moves, and it is an outage. Restart "
-    "all, then stop one at a time."
+    "All members were down, and the messages of {topic} waited. That keeps moves low, but it is an outage. "
+    "Restart all, then stop one at a time."
 )
 HURRY = _(
-    "{one} was back and had not divided the queues yet when {other} was stopped. Wait until it has queues, then "
+    "{one} was running again but had not rebalanced when {other} was stopped. Wait until it has queues, then "
     "begin again."
 )
 UNREAD = _(
-    "With {strategy} {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
-    "strategy with which others take them, and restart all three again."
+    "With {strategy}, {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
+    "strategy that reassigns them to other members, and restart all three again."
 )
 
 
@@ -91,14 +91,14 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
     if newest.mistake is not None:
         return newest.mistake
     if not newest.stops:
-        return Verdict.not_yet(_("No member was stopped yet."))
+        return Verdict.not_yet(_("No member has been stopped yet."))
     moves = moves_since(evidence, lives, newest.began.seq)
     unread = _unread(evidence, lives, newest, moves)
     if unread is not None:
         return unread
     if len(newest.stops) < len(labels) or not lives.are_there(labels):
         return Verdict.not_yet(
-            _("{count} of {members} members were restarted and are back."),
+            _("{count} of {members} members have restarted and are running again."),
             members=len(labels),
             count=sum(lives.is_there(label) for label in newest.stops),
         )
@@ -106,9 +106,9 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
     if any(len(event.members) != len(labels) for event in divided) or (
         sum(len(event.queues) for event in divided) != n["queues"]
     ):
-        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+        return Verdict.not_yet(_("Some members have not rebalanced yet."))
     if not are_counted(evidence, moves):
-        return Verdict.not_yet(_("Repetitions are being counted."))
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     return newest
 
 

@@ -142,7 +142,7 @@ class Sandbox:
             self.act("StartLab", lab=lab_of(name).slug)
             row = self.ask("lab-state")["lab"]
         if row is None:
-            raise ActionRefused(409, "No lab is in progress here.", 'Begin one by its number, such as lab("4").')
+            raise ActionRefused(409, "No lab is in progress here.", 'Start one by its number, for example lab("4").')
         return task_of(row)
 
     def answer(self, value: float | str) -> LabTask:
@@ -150,7 +150,7 @@ class Sandbox:
         task = self.lab()
         if task.phase not in PHASES:
             raise ActionRefused(
-                409, "Step {step} asks nothing now.", "Do what the step asks for first.", step=task.step
+                409, "Step {step} has no question now.", "First do what the step asks for.", step=task.step
             )
         self.act(
             "AnswerStep",

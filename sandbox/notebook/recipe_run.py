@@ -34,7 +34,11 @@ class RecipeRun:
     def _awake(self) -> Sandbox:
         sandbox = self._rerun.sandbox
         if sandbox is None or sandbox.ended:
-            raise ActionRefused(409, "This recipe ends asleep.", "Ask for one up to an event while it was awake.")
+            raise ActionRefused(
+                409,
+                "This reproducible link ends while the sandbox is asleep.",
+                "Request one that ends while the sandbox is awake.",
+            )
         return sandbox
 
     def act(self, action: Action) -> int:

@@ -47,7 +47,7 @@ def checked_strategy(
 
 
 def _unread(field: str, strategy: str, hint: str) -> ActionRefused:
-    return ActionRefused(422, "{strategy} does not read {field}.", hint, field=field, strategy=strategy)
+    return ActionRefused(422, "{strategy} does not use {field}.", hint, field=field, strategy=strategy)
 
 
 def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
@@ -57,8 +57,8 @@ def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
     if unknown:
         raise ActionRefused(
             422,
-            "There is no broker {broker} to stand in a room.",
-            "Brokers are: {known}.",
+            "Broker {broker} does not exist and cannot be in a room.",
+            "Available brokers: {known}.",
             field="rooms",
             broker=unknown[0],
             known=", ".join(sorted(brokers)),
@@ -67,8 +67,8 @@ def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
     if not inside or (strategy == NEARBY and not rooms.places):
         raise ActionRefused(
             422,
-            "No broker stands in any of these rooms.",
-            "Say where brokers stand, like east@{broker}.",
+            "No broker is in any of these rooms.",
+            "Set the rooms of brokers, for example east@{broker}.",
             field="rooms",
             broker=min(brokers),
         )
@@ -80,8 +80,8 @@ def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> di
     if not queues_by_member:
         raise ActionRefused(
             422,
-            "CONFIG needs a list of queues for each member.",
-            "Give queues_by_member, like A: broker-a:0, broker-a:1.",
+            "CONFIG requires a list of queues for each member.",
+            "Set queues_by_member, for example A: broker-a:0, broker-a:1.",
             field="queues_by_member",
         )
     view = GroupView(cluster, wish.group)
@@ -91,8 +91,8 @@ def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> di
         if label not in by_label:
             raise ActionRefused(
                 422,
-                "{member} is no member of {group} here.",
-                "Members are: {known}.",
+                "{member} is not a member of {group} here.",
+                "Available members: {known}.",
                 field="queues_by_member",
                 member=label,
                 group=wish.group,
@@ -113,7 +113,7 @@ def _rows(label: str, rows: Any) -> list[str]:
     raise ActionRefused(
         422,
         "The queues of {member} must be a list.",
-        "Write them like broker-a:3.",
+        "List them in the form broker-a:3.",
         field="queues_by_member",
         member=label,
     )
@@ -126,6 +126,6 @@ def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
     queues = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]
     if not queues:
         raise ActionRefused(
-            422, "There is no queue {queue} to read.", "Write it like broker-a:3.", field="queues_by_member", queue=row
+            422, "{queue} is not a readable queue.", "Use the form broker-a:3.", field="queues_by_member", queue=row
         )
     return queues

@@ -223,11 +223,13 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
             else None
         )
     if not view.online_members:
-        return Refusal("Nobody of the group is online to be told (code 206).", "Choose the offline method.")
+        return Refusal(
+            "No member of the group is online; the broker refuses an online reset (206).", "Choose the offline method."
+        )
     if missing := view.without_offset(selected):
         return Refusal(
-            "The group has no stored offset in {queues}; the broker refuses then (code 1).",
-            "Let it consume there once, or stop it and choose the offline method.",
+            "The group has no stored offset in {queues}; the broker refuses the reset (code 1).",
+            "Let the group consume there once, or stop it and choose the offline method.",
             {"queues": ", ".join(missing)},
         )
     return None
@@ -243,14 +245,14 @@ def check_wish(wish: ResetWish) -> None:
     """Raises ActionRefused (422) when it lacks a value, or has one it has no use for."""
     if wish.target in ("time", "offset", "shift") and wish.value is None:
         raise ActionRefused(
-            422, "A reset to {target} needs a value.", "Give it one.", field="value", target=wish.target
+            422, "A reset to {target} requires a value.", "Enter a value.", field="value", target=wish.target
         )
     if wish.target != "copy_of" and wish.source_group:
         raise ActionRefused(
-            422, "Only copy_of reads a source group.", "Leave it out, or choose copy_of.", field="source_group"
+            422, "Only copy_of uses a source group.", "Omit it, or choose copy_of.", field="source_group"
         )
     if wish.target == "copy_of" and not wish.source_group:
-        raise ActionRefused(422, "Which group shall be copied?", "Choose one.", field="source_group")
+        raise ActionRefused(422, "Choose the group to copy offsets from.", "Choose one.", field="source_group")
 
 
 def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None
     if not 0 <= at <= newest:
         raise ActionRefused(
             422,
-            "There is no event {at}: the newest is {newest}.",
+            "Event {at} does not exist: the newest is {newest}.",
             "Choose an event between {oldest} and {newest}.",
             field="at",
             at=at,
@@ -65,15 +65,15 @@ def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None
     if not entries:
         raise ActionRefused(
             410,
-            "The journal holds no keyframe before event {at}, so its state is not known.",
+            "The journal has no keyframe before event {at}, so its state is unknown.",
             "Choose a later event.",
             at=at,
         )
     if len(entries) > most and entries[-1].seq <= at:
         raise ActionRefused(
             410,
-            "More than {most} events lie between event {at} and the keyframe before it.",
-            "Choose an event nearer to event {keyframe}.",
+            "More than {most} events are between event {at} and the keyframe before it.",
+            "Choose an event closer to event {keyframe}.",
             at=at,
             most=most,
             keyframe=entries[0].seq,

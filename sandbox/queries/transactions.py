@@ -21,15 +21,15 @@ def open_transaction(cluster: Cluster, transaction_id: str) -> tuple[BrokerNode,
     if any(node.running.transactions.was_here(transaction_id) for node in cluster.nodes.masters()):
         raise ActionRefused(
             409,
-            "Transaction {transaction} has ended already.",
-            "Choose one that is open.",
+            "Transaction {transaction} has already ended.",
+            "Choose an open transaction.",
             field="transaction_id",
             transaction=transaction_id,
         )
     raise ActionRefused(
         404,
-        "There is no transaction {transaction}.",
-        "Choose one that is open.",
+        "Transaction {transaction} does not exist.",
+        "Choose an open transaction.",
         field="transaction_id",
         transaction=transaction_id,
     )

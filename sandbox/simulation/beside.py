@@ -24,7 +24,7 @@ def serve(play: Callable[[dict[str, Any], Progress], Any]) -> None:
     except ActionRefused as error:
         _say({"refused": {"message": error.message, "values": error.values}})
     except (SandboxError, OSError) as error:
-        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(error)}}})
+        _say({"refused": {"message": "This run cannot be replayed: {why}.", "values": {"why": str(error)}}})
 
 
 def _say(line: dict[str, Any]) -> None:

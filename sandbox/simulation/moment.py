@@ -68,8 +68,8 @@ def moment_at(
         if rerun.difference is not None and rerun.difference.seq <= at:
             raise ActionRefused(
                 409,
-                "Executed again, this run differs from event {seq} on.",
-                "Look at an event before that.",
+                "When replayed, this run differs from event {seq} on.",
+                "View an event before that.",
                 seq=rerun.difference.seq,
             )
         sandbox = rerun.sandbox
@@ -89,7 +89,7 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
     """Up to the event, and the sleep it is a part of, which only its last row says when it began."""
     kept, rows = recorded_until(directory, at)
     if not rows or rows[-1]["seq"] != at:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=at)
     last = len(rows) - 1
     for line in lines(directory / DIRECTORY):
         if b'"came"' in line and (row := orjson.loads(line))["seq"] > at and CAME in row:
@@ -101,16 +101,16 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
     if not stretch.reproducible:
         raise ActionRefused(
             409,
-            "At event {seq} this run cannot be executed again.",
-            "The stretches on the time bar say why.",
+            "At event {seq} this run cannot be replayed.",
+            "The sections on the time bar show the reason.",
             seq=at,
             why=stretch.why,
         )
     if len(rows) > most:
         raise ActionRefused(
             422,
-            "At most {most} events are executed again for a view of the past.",
-            "Look at an earlier event.",
+            "A view of the past replays at most {most} events.",
+            "View an earlier event.",
             most=most,
         )
     return kept, rows, last

@@ -21,8 +21,8 @@ WHYS = {
     "missing": "is missing",
     "empty": "is empty",
     "nul_bytes": "holds only NUL bytes",
-    "not_json": "holds no JSON",
-    "not_a_table": "holds JSON that is no such table",
+    "not_json": "is not JSON",
+    "not_a_table": "is JSON, but not the expected table",
     "not_readable": "cannot be opened or read",
 }
 """Faults of a file, as the end of a sentence about it."""

@@ -90,7 +90,7 @@ class TcpChannel:
         if self.is_open and reason != "closed":
             self.why_closed = reason
             if reason == EXPIRED:
-                self._end(tcp_guard.IDLE, "silent for too long", self._last_code)
+                self._end(tcp_guard.IDLE, "no traffic for too long", self._last_code)
         self._stream.close()
 
     def __repr__(self) -> str:

@@ -209,7 +209,7 @@ class TcpServer:
             if stream.turns != turns:
                 self._streams[stream] = (stream.turns, 0)
             elif looks + 1 >= LOOKS:
-                self._guard.refuse(stream.remote, IDLE, "silent for too long")
+                self._guard.refuse(stream.remote, IDLE, "no traffic for too long")
                 stream.close()
             else:
                 self._streams[stream] = (turns, looks + 1)

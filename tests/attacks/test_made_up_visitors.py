@@ -120,7 +120,7 @@ def test_sockets_are_counted_by_customer_too() -> None:
 
 def test_nothing_is_to_be_mended_where_nothing_was_done(port: FakePort, timers: list[object]) -> None:
     ownership.demo_sandbox()
-    port.refuse["act"] = ActionRefused(404, "There is no actor {actor}.", actor="Z")
+    port.refuse["act"] = ActionRefused(404, "Actor {actor} does not exist.", actor="Z")
     with pytest.raises(ActionRefused):
         visitor_actions.act(Visitor(address=HERE), "landing", {"action": "CrashActor", "actor": "Z"})
     assert timers == []

@@ -198,5 +198,5 @@ def test_a_character_that_postgresql_cannot_hold_is_said_to_be_one(port: FakePor
     cookie.cookies[settings.SESSION_COOKIE_NAME] = "a\x00b"
     assert [answer.status_code for answer in (wish, named)] == [400, 400]
     for answer in (wish, named):
-        assert answer.json()["error"] == "This request holds a character that cannot be stored."
+        assert answer.json()["error"] == "This request contains a character that cannot be stored."
     assert cookie.get("/").status_code < 500

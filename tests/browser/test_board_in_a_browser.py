@@ -124,7 +124,7 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     dialog.get_by_label("Key", exact=True).fill("order-77812")
     dialog.get_by_role("button", name="Slow down").click()
     expect(dialog).to_be_hidden()
-    expect(slow.locator(".say")).to_have_text("order-77812 takes 5 m 00 s each: waiting for its first message")
+    expect(slow.locator(".say")).to_have_text("order-77812: 5 m 00 s per message; waiting for its first message")
 
     assert site.act(action="ChangeActor", actor="B", work_ms="60000") == 204
     site.until("document.querySelector('.cons[data-actor=B] [data-meter=threads] b').textContent.startsWith('2')")
@@ -161,12 +161,12 @@ def test_a_view_freezes_the_world_stops_and_steps_and_its_table_says_what_the_st
     site.until(f"(frozen) => {ends} !== frozen", frozen)
 
     page.locator("#world").click()
-    expect(pill).to_have_text("World stopped")
+    expect(pill).to_have_text("Time stopped")
     site.until("document.querySelector('#world').ariaPressed === 'true'")
     still = page.locator("#clock .now").inner_text()
     page.locator("#step").click()
     site.until("(still) => document.querySelector('#clock .now').textContent !== still", still)
-    expect(pill).to_have_text("World stopped")
+    expect(pill).to_have_text("Time stopped")
 
     site.stand_still()
     page.keyboard.press("Shift+T")

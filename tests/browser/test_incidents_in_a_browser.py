@@ -24,7 +24,7 @@ def test_it_opens_at_its_first_marker_and_keys_go_from_marker_to_marker(site: Si
     expect(current).to_have_text(re.compile("The kill"))
     expect(site.page.locator("#r-line .note")).to_have_count(5)
     expect(said).to_have_text(re.compile("How many messages will come again"))
-    for title in ("First duplicate", "The count", "A clean stop"):
+    for title in ("First duplicate", "The total", "A clean stop"):
         site.page.keyboard.press("]")
         expect(current).to_have_text(re.compile(title))
     site.page.keyboard.press("[")

@@ -14,7 +14,7 @@ def test_a_silent_member_and_a_newcomer_claim_the_same_queues_until_it_goes_on(s
     assert site.act(action="StartConsumer", group="order-svc") == 204
     twice = site.page.locator("#lines .t-twice")
     expect(twice).to_have_count(2, timeout=PATIENCE_MS)
-    expect(twice.first).to_contain_text("two think it theirs")
+    expect(twice.first).to_contain_text("assigned to two members")
     expect(twice.first.locator(".badge")).to_have_text(["B", "C"])
     site.until("document.querySelectorAll('#lanes .rl.edge[d]').length === 4")
     expect(site.page.locator(".mind.apart .against")).to_have_text("brokers know A B C D")

@@ -220,7 +220,7 @@ def test_keys_are_fetched_once_and_again_for_a_new_one_but_not_for_each_made_up_
     for _ in range(5):
         browser = Client()
         state, token = lms.authorized(browser)
-        assert lms.post(browser, state, lms.forged(token, headers={"kid": "made up"})).status_code == 403
+        assert lms.post(browser, state, lms.forged(token, headers={"kid": "hypothetical"})).status_code == 403
     assert lms.asked.count(f"{ISSUER}/jwks") == 2
 
 

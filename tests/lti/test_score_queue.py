@@ -102,7 +102,7 @@ def test_after_the_last_try_only_the_student_sends_it_again(student: Client, lms
     said = page(student)
     assert "is not sent again by itself" in said
     assert "status 502" in said
-    assert "Send again" in said
+    assert "Resend" in said
     lms.broken = False
     slug = Course.objects.get().slug
     assert student.post(f"/c/{slug}/lti/resend/", {"lab": LAB}).status_code == 302

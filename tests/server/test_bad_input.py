@@ -29,7 +29,7 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"action": "StartConsumer", "group": "a b", "subscriptions": [["orders", "*"]]},
         422,
-        "a b cannot be a group: It has illegal characters",
+        "a b is not a valid group name: It has illegal characters",
     ),
     ({"action": "StartConsumer", "group": "order-svc", "copies": 24}, 422, "limit of members is 24"),
     ({"action": "CrashActor", "actor": "nobody"}, 404, "There is no actor nobody"),
@@ -71,7 +71,7 @@ REFUSED_QUESTIONS: list[tuple[str, dict[str, Any], int, str]] = [
     ("read-entry", {"broker": "broker-a", "topic": "orders", "queue_id": 99, "offset": 0}, 404, "holds nothing"),
     ("locate", {"broker": "broker-a", "physical_offset": -1}, 422, "outside 0 to"),
     ("walk-index", {"topic": "orders"}, 422, "key is missing"),
-    ("find-messages", {}, 422, "Which topic?"),
+    ("find-messages", {}, 422, "The topic is missing."),
     ("find-messages", {"topic": "orders", "cursor": "%%"}, 422, "cursor cannot be read"),
     ("route", {"topic": "orders", "name_server": "ns-9"}, 404, "no running name server ns-9"),
     ("offset-file", {"owner": "../../secret_key"}, 404, "There is no actor"),

@@ -62,7 +62,7 @@ def test_a_disk_that_is_full_ends_no_server_and_harms_no_message(small: Server) 
     hungry.wait_until(lambda seen: seen["sandbox"]["trouble"], what="it stands still")
     assert process is not None
     assert process.poll() is None
-    assert "The data home takes nothing more: no space left on device." in page(hungry)
+    assert "The data home accepts no more data: no space left on device." in page(hungry)
     assert "stands still" in page(hungry)
     assert stored(quiet.snapshot(), "orders") == 10
     assert quiet.snapshot()["sandbox"]["state"] == "live"

@@ -129,13 +129,10 @@ def filled_in(text: str) -> str:
     head = head.replace('again=_("Words of a teacher.")', 'again=_("Look again at {topic}; it is not {given}.")', 1)
     return (
         head.replace("LAB = Lab(", WRONG + "LAB = Lab(")
-        + """    wrong=(
-        WrongScript("none", "a crash mends itself", "{action} was not carried out yet.", _nothing),
-        WrongScript("seven", "seven", "Look again at {topic}; it is not {given}.", _says_seven),
-        WrongScript("too early", "too early", "Words of a teacher.", _says_at_once),
-    ),
-)
-"""
+        + '    wrong=(\n        WrongScript("none", "a crash mends itself", "{action} has not been '
+        'carried out yet.", _nothing),\n        WrongScript("seven", "seven", "Look again at {topic}; '
+        'it is not {given}.", _says_seven),\n        WrongScript("too early", "too early", "Words of a '
+        'teacher.", _says_at_once),\n    ),\n)\n'
     )
 
 
@@ -194,7 +191,7 @@ def test_a_filled_in_file_is_whole_in_workers_of_their_own(saved: str, tmp_path:
     [row] = json.loads(out.getvalue())["labs"]
     assert (row["lab"], row["solved"], row["to_fill_in"], row["stopped"]) == ("mine", True, [], {})
     assert [wrong["sentence"] for wrong in row["wrong"]] == [
-        "CrashActor was not carried out yet.",
+        "CrashActor has not been carried out yet.",
         "Look again at orders; it is not 7.",
         "Words of a teacher.",
     ]
@@ -229,7 +226,7 @@ def test_a_file_is_played_and_its_second_attempt_has_other_names(
             "line 21: ImportError, cannot import name 'Feet'",
         ),
         ('number="T1"', 'number="3"', "there is a lab 3, crash-and-stop, already. Choose another"),
-        ('template="', 'template="no-', "There is no template no-orders-bare."),
+        ('template="', 'template="no-', "Template no-orders-bare does not exist."),
     ],
 )
 def test_a_file_that_is_no_lab_gets_a_sentence(

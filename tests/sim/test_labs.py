@@ -153,12 +153,12 @@ def test_what_was_done_before_the_prediction_does_not_count(tmp_path: Path) -> N
         player.wait(70)
         player.predict(100)
         player.wait(5)
-        assert (player.attempt.phase, player.attempt.verdict.sentence()) == ("do", "shop does not send yet.")
+        assert (player.attempt.phase, player.attempt.verdict.sentence()) == ("do", "shop is not sending yet.")
 
 
 def test_a_lab_allows_its_own_actions_only(world: World) -> None:
     why = refusal(lambda: world.act("CrashActor", actor="A"))
-    assert (why.status, str(why)) == (403, "Lab 4 does without CrashActor.")
+    assert (why.status, str(why)) == (403, "Lab 4 does not use CrashActor.")
     world.act(StopActor(actor="A"))
     world.act(SetRate(rate=20))
 
@@ -344,4 +344,4 @@ def test_what_an_action_did_not_do_is_said_without_another_entry(tmp_path: Path)
         shown = world.read("lab").data["lab"]["open"]["verdict"]
         assert (shown["state"], len(world.entries())) == ("wrong", entries)
         assert shown["text"].startswith("Nothing was deleted: no file is older than the hour")
-        assert player.attempt.verdict.sentence() == "The deletion was not run yet.", "entries alone are folded"
+        assert player.attempt.verdict.sentence() == "The deletion has not run yet.", "entries alone are folded"

@@ -147,13 +147,16 @@ def online(target: str, value: int | str | None = None, **more: Any) -> dict[str
 
 
 OVERWRITTEN = "Members of the group are online and would overwrite it."
-NOT_ONLINE = "Nobody of the group is online to be told (code 206)."
-BROADCASTS = "A broadcasting group keeps its offsets with each member; the broker has none."
-NO_OFFSET = "The group has no stored offset in broker-a:1; the broker refuses then (code 1)."
+NOT_ONLINE = "No member of the group is online; the broker refuses an online reset (206)."
+BROADCASTS = "Each member of a broadcasting group keeps its own offsets; the broker has none."
+NO_OFFSET = "The group has no stored offset in broker-a:1; the broker refuses the reset (code 1)."
 KNOWN_LIVE = (
-    "Live, broker broker-a (4.9.8) can tell members a point in time or the latest only, so this is done offline."
+    "In an online reset, broker broker-a (4.9.8) supports only a point in time or the latest offset. This reset "
+    "is done offline."
 )
-ALL_AT_ONCE = "Live, broker broker-a (4.9.8) resets all queues of a topic at once, so this is done offline."
+ALL_AT_ONCE = (
+    "In an online reset, broker broker-a (4.9.8) resets all queues of a topic at once. This reset is done offline."
+)
 TABLE: list[tuple[tuple[str, ...], str, dict[str, Any], dict[int, int | None] | str]] = [
     (BOTH, HALTED, offline("earliest"), {0: 0, 1: 0}),
     (BOTH, HALTED, offline("latest"), {0: 10, 1: 10}),
@@ -298,7 +301,7 @@ def test_a_state_that_changed_after_the_preview_is_refused_with_the_new_plan(sid
     offsets = side.cluster.world.cluster.nodes.broker("broker-a").running.consumer_offsets
     offsets.commit(HALTED, TOPIC, 0, 2, "admin")
     gone_back = side.refusal(HALTED, shown=shown, **asked)
-    assert (gone_back.status, str(gone_back)) == (409, "The stored offset of broker-a:0 went back from 6 to 2.")
+    assert (gone_back.status, str(gone_back)) == (409, "The stored offset of broker-a:0 moved back from 6 to 2.")
     assert [line["committed"] for line in gone_back.details["rows"]] == ["2", "4"]
 
 

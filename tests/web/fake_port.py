@@ -365,7 +365,7 @@ class FakePort:
 
     def _known(self, slug: str) -> str:
         if slug not in self.sandboxes and slug not in self.attached:
-            raise ActionRefused(404, "There is no sandbox {slug}.", slug=slug)
+            raise ActionRefused(404, "Sandbox {slug} does not exist.", slug=slug)
         return slug
 
     def _do(self, verb: str, work: Any) -> "Future[Any]":

@@ -89,7 +89,7 @@ def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator
         assert reset(anonymous).status_code == 403
     assert port.acted == []
     assert [(what, details["why"]) for what, details in records()] == 3 * [
-        ("reset-refused", "Only the operators of this cluster may do this.")
+        ("reset-refused", "Only operators of this cluster can do this.")
     ]
     assert {row.who for row in AuditRecord.objects.all()} == {"eve"}
     cluster_resets.ATTEMPTS.forget()
@@ -253,10 +253,10 @@ def test_the_preview_says_when_another_way_is_taken(operator: Client, port: Fake
         "selected": True,
     }
     instead = {
-        "message": "Live, broker broker-a (4.9.7) can tell members a point in time or the latest only, so this "
-        "is done offline.",
-        "pattern": "Live, broker {broker} ({version}) can tell members a point in time or the latest only, so "
-        "this is done offline.",
+        "message": "In an online reset, broker broker-a (4.9.7) supports only a point in time or the latest offset. "
+        "This reset is done offline.",
+        "pattern": "In an online reset, broker {broker} ({version}) supports only a point in time or the latest offset. "
+        "This reset is done offline.",
         "hint": "",
         "values": {"broker": "broker-a", "version": "4.9.7"},
     }

@@ -34,7 +34,7 @@ def test_while_a_master_is_down_redelivered_on_crash_says_whose_offsets_it_is_co
     said = Template("{% load strips %}{{ header|risk_words }}")
     assert said.render(Context({"header": {"redelivered_notes": []}})) == ""
     assert html.unescape(said.render(Context({"header": {"redelivered_notes": ["slave", "unknown"]}}))) == (
-        "from the slave's offsets; without the queues of a master that is down"
+        "from the slave's offsets; excluding queues of a master that is down"
     )
 
 

@@ -95,7 +95,7 @@ def test_a_branch_that_is_cancelled_leaves_nothing(visitor: Client, mine: str) -
 
 def test_what_the_engine_refuses_leaves_no_row_and_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["branch"] = ActionRefused(
-        409, "At event {seq} this run cannot be executed again.", "Branch before it.", seq=8
+        409, "At event {seq} this run cannot be replayed.", "Branch before it.", seq=8
     )
     answer = visitor.post(f"/s/{mine}/branch/", {"at": "8"})
     assert (answer.status_code, Sandbox.objects.filter(branch_of=mine).count()) == (409, 0)

@@ -48,7 +48,7 @@ def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine
     page = shown(visitor, mine, FALLEN)
     assert "contradicted in 197 of 200 runs" in page
     assert "median 7, 90 % between 3 and 12 of 200 runs" in page
-    assert "orders/broker-a/2 @24: A had finished it, B got it again" in page
+    assert "orders/broker-a/2 @24: A finished it, B received it again" in page
     assert "seed 4" in page
     assert "CrashActor" in page
 
@@ -60,7 +60,7 @@ def test_a_claim_that_held_says_of_how_many_cases(visitor: Client, mine: str) ->
 
 def test_one_that_runs_shows_how_far_it_is_and_can_be_cancelled(visitor: Client, mine: str) -> None:
     assert "<progress" in shown(visitor, mine, None, "running")
-    assert "It was cancelled." in shown(visitor, mine, None, "cancelled")
+    assert "The run was cancelled." in shown(visitor, mine, None, "cancelled")
 
 
 def test_choosing_one_begins_a_play_of_this_sandbox(

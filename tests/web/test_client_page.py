@@ -79,6 +79,6 @@ def test_the_page_of_a_member_shows_its_steps_timers_and_queues(living: tuple[Cl
 def test_the_page_of_a_producer_shows_its_choice(living: tuple[Client, str]) -> None:
     client, slug = living
     text = client.get(f"/s/{slug}/clients/till/").content.decode()
-    for said in ("hash of the key", "Attempts repeated", "4\u2009096"):
+    for said in ("key hash", "Repeated attempts", "4\u2009096"):
         assert said in text, said
-    assert "Queues it owns" not in text
+    assert "Held queues" not in text

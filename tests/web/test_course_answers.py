@@ -101,7 +101,7 @@ def test_another_device_goes_on_at_the_same_step(course: Course, student: Client
 def test_the_same_key_with_another_answer_is_refused(student: Client, lab: str) -> None:
     answer(student, lab)
     status, panel = answer(student, lab, value="3")
-    assert (status, "Another answer was received with this key." in panel) == (409, True)
+    assert (status, "Another answer with this key was already received." in panel) == (409, True)
     assert answers(student, lab) == ["k1"]
 
 
@@ -147,7 +147,7 @@ def test_the_teacher_may_act_after_the_date_but_not_answer(course: Course, teach
     assert acted.status_code == 204
     status, said = answer(teacher, lab)
     assert status == 403
-    assert "Answers and hints are the student's own." in said
+    assert "Answers and hints belong to the student." in said
 
 
 def test_sixty_joins_from_one_address_in_half_a_minute_are_admitted_and_a_flood_is_not(

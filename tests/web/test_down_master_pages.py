@@ -17,7 +17,7 @@ LOCKS = {
     "en": "lock table lost with the master&#x27;s memory; waiting, as last known:",
     "zh-hans": "锁表随主节点的内存一起丢失；最后所知等待：",
 }
-KNOWN = {"en": "4 of 8 queues known now", "zh-hans": "现在已知 8 个队列中的 4 个"}
+KNOWN = {"en": "4 of 8 queues known", "zh-hans": "现在已知 8 个队列中的 4 个"}
 
 
 class Cluster:

@@ -116,4 +116,4 @@ def test_the_engine_answers_for_a_real_link(real_engine: Any, client: Client) ->
     assert watched.context["link"]["name"] == "broker-a~ns-1"
     gone = client.get(f"/s/{slug}/ask/frames/", {"link": "broker-a~ns-1", "no": "999"})
     assert gone.status_code == 422
-    assert "Frame 999 is no longer kept." in gone.content.decode()
+    assert "Frame 999 is no longer stored." in gone.content.decode()

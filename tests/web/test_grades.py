@@ -114,7 +114,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
     assert whole == {
         "student": "Otter",
         "name": "",
-        "2 One slow message pins the offset (100)": "0",
+        "2 One slow message blocks the offset (100)": "0",
         "4 More members than queues (100)": "50",
         "total (200)": "50",
     }
@@ -242,8 +242,8 @@ def test_gradescope_s_file_has_a_test_a_lab_and_is_shown_as_the_course_says(cour
     assert "score" not in found, "it is the sum of the tests"
     assert found["tests"][0]["output"] == "This lab was not begun."
     assert found["tests"][1]["output"].splitlines() == [
-        "1. A member too many: done. Predicted 2, it was 2. Hints: 1.",
-        "2. More queues, a little later: not done",
+        "1. A member too many: done. Predicted: 2. Actual: 2. Hints: 1.",
+        "2. More queues, a short delay: not done",
     ]
     seen = {}
     for feedback in Course.Feedback.values:

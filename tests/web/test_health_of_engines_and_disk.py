@@ -52,8 +52,8 @@ def test_the_space_that_sandboxes_may_take_and_a_sandbox_that_cannot_write_are_s
     status = port.status().result()
     changed = {**status, "full": {"pattern": HOME_FULL, "values": {"used": 21, "allowed": 20}}}
     monkeypatch.setattr(port, "status", lambda: done(changed))
-    assert health()[1]["disk"].startswith("All sandboxes of this server together take 21 MiB of the 20 MiB they may.")
-    trouble = "The data home takes nothing more: no space left on device."
+    assert health()[1]["disk"].startswith("All sandboxes of this server together use 21 MiB of 20 MiB.")
+    trouble = "The data home accepts no more data: no space left on device."
     changed = {**status, "sandboxes": {"s": {"state": "live", "trouble": trouble}}}
     assert (health()[1]["status"], health()[1]["disk"]) == ("full", trouble)
     changed = status
@@ -127,9 +127,9 @@ def test_an_engine_that_does_not_answer_is_named(pool: Any) -> None:
 
 
 def test_an_engine_that_is_being_started_again_is_named_and_the_others_are_not_restarted(pool: Any) -> None:
-    pool.answers[0] = EngineBusy("The engine is being started again. Try again in a moment.")
+    pool.answers[0] = EngineBusy("The engine is restarting. Try again in a moment.")
     status, said = health()
-    assert (status, said["status"], said["busy"]) == (200, "busy", "Engine 1 of 2 is being started again.")
+    assert (status, said["status"], said["busy"]) == (200, "busy", "Engine 1 of 2 is restarting.")
 
 
 def test_without_any_engine_it_is_failing(pool: Any) -> None:

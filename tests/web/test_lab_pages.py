@@ -88,7 +88,7 @@ def test_names_in_a_text_are_marked_and_nothing_else_is_html() -> None:
     assert said == "<code>left&lt;i&gt;</code> &amp; &lt;b&gt; hold 5"
     assert marked("", {"one": "left"}) == ""
     with override("zh-hans"):
-        assert marked("{one} still runs.", {"one": "left"}) == "<code>left</code> 还在运行。"
+        assert marked("{one} is still running.", {"one": "left"}) == "<code>left</code> 还在运行。"
 
 
 def test_each_action_that_a_lab_allows_is_offered_by_a_page() -> None:
@@ -232,7 +232,7 @@ def test_what_was_done_on_a_board_is_saved_as_the_file_of_a_lab(student: Client)
     slug = start(student, "orders")
     empty = student.get(f"/s/{slug}/share/lab/")
     assert empty.status_code == 422
-    assert "Nothing was done here that students could do in a step." in html.unescape(empty.content.decode())
+    assert "This sandbox has no action yet that students could do in a step." in html.unescape(empty.content.decode())
     crashed = act(student, slug, action="CrashActor", actor="A")
     act(student, slug, action="RestartActor", actor="A")
     answer = student.get(f"/s/{slug}/share/lab/")
@@ -268,7 +268,7 @@ def test_an_exam_begins_its_first_lab_and_leads_back_to_it(student: Client) -> N
     assert 'value="RestartLab"' not in text
     refused = student.post(address, {"action": "TakeHint", "step": 1}, headers=HTMX)
     assert refused.status_code == 409
-    assert "This is an exam: there are no hints." in html.unescape(refused.content.decode())
+    assert "Exams have no hints." in html.unescape(refused.content.decode())
     assert student.post("/labs/exam/store-and-index/")["Location"] == address, "it is not done"
 
 
@@ -290,5 +290,5 @@ def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Clie
     [client_id] = re.findall(r'<select class="inp" name="client_id_of">(.*?)</select>', dialog, re.DOTALL)
     assert re.findall(r"<option value=\"(.*?)\">(.*?)</option>", client_id)[:2] == [
         ("", "its own"),
-        ("A", "that of A (a copied container)"),
+        ("A", "same as A (cloned container)"),
     ]

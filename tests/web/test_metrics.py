@@ -86,7 +86,7 @@ def test_the_first_page_of_the_admin_says_how_the_server_does(
     text = visitor.get("/admin/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "服务器繁忙：最近几秒内，画面最多迟了 700 毫秒。" in text
     port.silent.add("status")
-    assert "The engine does not answer." in visitor.get("/admin/").content.decode()
+    assert "The engine is not responding." in visitor.get("/admin/").content.decode()
 
 
 def test_a_server_whose_engine_is_silent_answers_503(visitor: Client, port: FakePort) -> None:

@@ -161,7 +161,7 @@ def test_our_own_mistake_shows_no_traceback(visitor: Client, mine: str, port: Fa
 def test_a_question_is_answered_as_a_partial_or_refused_in_its_place(
     visitor: Client, mine: str, port: FakePort
 ) -> None:
-    port.refuse["ask"] = ActionRefused(422, "There is no group g.", field="group")
+    port.refuse["ask"] = ActionRefused(422, "Group g does not exist.", field="group")
     url = f"/s/{mine}/ask/plan-reset/?group=g&topic=t&target=earliest"
     refused = visitor.get(url, headers=HTMX)
     assert refused.status_code == 422
@@ -279,7 +279,7 @@ def test_health_is_busy_and_says_why_when_frames_come_late(
     said = visitor.get("/healthz", headers={"Accept-Language": "zh-hans"})
     assert said.status_code == 200, "a busy server must not be restarted"
     assert said.json()["status"] == status
-    assert said.json().get("busy") == {"ok": None}.get(status, "Frames came up to 251 ms late in the last seconds.")
+    assert said.json().get("busy") == {"ok": None}.get(status, "Frames were up to 251 ms late in the last seconds.")
 
 
 def test_health_is_busy_when_the_engine_answers_late(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def test_a_failure_is_reported_in_the_words_of_the_job(stage: Stage, sandbox: Sa
 @pytest.mark.parametrize(
     ("job", "why", "values"),
     [
-        ("dies", "Spark's process ended in the middle, with exit code {code}. Run it again.", {"code": 3}),
+        ("dies", "Spark's process ended early, with exit code {code}. Run it again.", {"code": 3}),
         (
             "kills",
             "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
@@ -145,7 +145,7 @@ def test_a_failure_is_reported_in_the_words_of_the_job(stage: Stage, sandbox: Sa
             "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
             {"signal": 9},
         ),
-        ("memory", "Spark ran out of memory. Ask for less, or give the machine more.", {}),
+        ("memory", "Spark ran out of memory. Request less, or give the machine more.", {}),
     ],
 )
 def test_a_process_that_dies_fails_its_run_and_the_next_run_gets_a_new_one(

@@ -95,7 +95,7 @@ def test_a_poll_goes_one_way_step_by_step(asked: Lesson) -> None:
 def test_a_refused_step_says_what_is_next(asked: Lesson) -> None:
     answer = asked.teacher.post(f"{asked.address}1/step/", {"to": "again"})
     page = answer.content.decode()
-    assert "Question 1 is at “Vote”." in page
+    assert "Question 1 is in the state “Vote”." in page
     assert "Its next step is “Closed, hidden”." in page
 
 
@@ -211,7 +211,7 @@ def test_the_reveal_shows_both_votes_of_each_answer_and_how_many_moved(asked: Le
     ]
     assert (found.of, found.changed) == (4, 2)
     for page in (asked.page(asked.teacher), asked.page(asked.students[3])):
-        assert "what the run showed" in page
+        assert "run result" in page
         said = " ".join(re.sub("<[^>]*>", "", page).split())
         assert "1 → 2 of 4 chose 24. 2 changed their answer." in said
 
@@ -222,7 +222,7 @@ def test_a_run_may_show_none_of_the_answers_but_it_must_be_said(asked: Lesson) -
         assert asked.step("reveal", shown=odd) == 422
     assert asked.step("reveal", shown="none") == 302
     assert Poll.objects.get().shown is None
-    assert "what the run showed" not in asked.page(asked.teacher)
+    assert "run result" not in asked.page(asked.teacher)
 
 
 def test_no_page_names_a_student_to_the_class_or_on_the_wall(asked: Lesson) -> None:

@@ -75,7 +75,7 @@ def test_one_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     found = made_by(tmp_path, "import signal; signal.setitimer(signal.ITIMER_REAL, 0.01); signal.pause()")
     found.find("box", 0, 9, admitted, scores=True)
     done(found)
-    with pytest.raises(ActionRefused, match="could not be made") as refused:
+    with pytest.raises(ActionRefused, match="creation failed") as refused:
         found.find("box", 0, 9, admitted, scores=True)
     assert refused.value.values["why"] == "its process was ended by signal 14"
 
@@ -86,7 +86,7 @@ def test_one_that_is_not_asked_for_any_more_is_ended(tmp_path: Path) -> None:
     making = found.find("box", 0, 9, admitted, scores=True)
     done(found)
     assert isinstance(making, Making)
-    assert making.why == "it was not asked for any more"
+    assert making.why == "the request was cancelled"
     assert isinstance(found.find("other", 0, 9, admitted, scores=True), Making), "it takes no place"
     found.stop()
 

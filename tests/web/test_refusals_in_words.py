@@ -24,13 +24,13 @@ def in_chinese(error: Exception) -> dict[str, Any]:
 
 def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
     refused = ActionRefused(
-        409, "{actor} is {state} already.", "Restart it to use it again.", actor="A", state="crashed"
+        409, "{actor} is already {state}.", "Restart it to use it again.", actor="A", state="crashed"
     )
     assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
 
 
 def test_a_name_someone_gave_is_never_translated() -> None:
-    assert in_chinese(ActionRefused(404, "There is no topic {topic}.", topic="Board"))["error"] == "没有主题 Board。"
+    assert in_chinese(ActionRefused(404, "Topic {topic} does not exist.", topic="Board"))["error"] == "没有主题 Board。"
 
 
 def test_an_error_we_have_no_words_for_stands_within_a_sentence_of_ours() -> None:
@@ -39,7 +39,7 @@ def test_an_error_we_have_no_words_for_stands_within_a_sentence_of_ours() -> Non
 
 
 def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
-    pattern = "The group has no stored offset in {queues}; the broker refuses then (code 1)."
+    pattern = "The group has no stored offset in {queues}; the broker refuses the reset (code 1)."
     refused = {
         "message": pattern.format(queues="broker-a:0"),
         "hint": "Choose the offline method.",

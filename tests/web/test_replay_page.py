@@ -46,7 +46,7 @@ def test_what_is_no_event_s_number_is_a_sentence(visitor: Client, mine: str, at:
 def test_an_event_that_is_not_kept_is_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["state_at"] = ActionRefused(
         422,
-        "There is no event {at}: the newest is {newest}.",
+        "Event {at} does not exist: the newest is {newest}.",
         "Choose an event between {oldest} and {newest}.",
         at=9,
         oldest=0,

@@ -83,12 +83,12 @@ def test_choosing_among_many_groups_stays_at_the_event(visitor: Client, mine: st
 def test_the_reason_why_it_cannot_be_executed_again_is_said(visitor: Client, mine: str, made: Moment) -> None:
     made.state = "failed"
     made.refused = {
-        "message": "At event {seq} this run cannot be executed again.",
+        "message": "At event {seq} this run cannot be replayed.",
         "values": {"seq": AT, "why": "kill"},
     }
     page = visitor.get(f"/s/{mine}/locks/?at={AT}")
     assert page.status_code == 200
-    assert "At event 18000 this run cannot be executed again. (the server was killed)" in page.content.decode()
+    assert "At event 18000 this run cannot be replayed. (the server was killed)" in page.content.decode()
 
 
 def test_an_event_that_is_not_there_starts_no_process(visitor: Client, mine: str) -> None:

@@ -66,7 +66,7 @@ def test_a_record_is_shown_with_its_sum_its_entry_and_its_fields(living: tuple[C
     page = client.get(f"/s/{slug}/store/")
     at = page.context["entries"][0]["at"]
     said = seen(client.get(f"/s/{slug}/ask/read-record/", {"broker": "broker-a", "physical_offset": at}))
-    for name in ("MAGICCODE", "PHYSICALOFFSET", "Entry of its queue", "× 20", "Its whole life"):
+    for name in ("MAGICCODE", "PHYSICALOFFSET", "Queue entry", "× 20", "Full history"):
         assert name in said, name
 
 

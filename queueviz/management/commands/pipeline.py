@@ -114,7 +114,7 @@ class Command(BaseCommand):
         if arguments["json"]:
             self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
         if ended["state"] != "done":
-            raise CommandError(ended.get("why", "It was cancelled."), returncode=1)
+            raise CommandError(ended.get("why", "The run was cancelled."), returncode=1)
         if not arguments["json"]:
             manifest = manifest_of(Path(order.out))
             tables = manifest.tables if manifest is not None else {}

@@ -10,9 +10,9 @@ LIVE = "live"
 NO_SERVER = "No name server answers: {why}."
 SERVER = "Name server {name} ({address}) does not answer."
 BROKER = "Broker {node} ({address}) does not answer."
-SILENT = "Broker {node} ({address}) does not answer; it last did at {at} UTC."
-UNNAMED = "Broker {node} ({address}) answers, but no name server names it: clients lose it."
-REFUSED = "Broker {node} does not tell everything: {why}."
+SILENT = "Broker {node} ({address}) does not answer; last response at {at} UTC."
+UNNAMED = "Broker {node} ({address}) answers, but no name server lists it: clients lose it."
+REFUSED = "Broker {node} does not report everything: {why}."
 LIMITED = "{shown} of {there_are} {what} are shown."
 SAID = 3  # sentences at most
 

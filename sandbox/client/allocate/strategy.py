@@ -30,7 +30,7 @@ def is_member(client_id: str, queues: Sequence[MessageQueue], clients: Sequence[
     if not client_id:
         raise ClientError("a member without a client id cannot be given queues")
     if not queues:
-        raise ClientError("there are no queues to divide")
+        raise ClientError("there are no queues to assign")
     if not clients:
-        raise ClientError("there are no members to divide queues among")
+        raise ClientError("there are no members to assign queues to")
     return client_id in clients

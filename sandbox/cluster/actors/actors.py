@@ -83,14 +83,14 @@ class Actors:
         if actor is None and self.is_wire_client(label):
             raise ActionRefused(
                 409,
-                "{client} came over a real wire: its process is not ours.",
+                "{client} connected over a real network: its process is not part of this sandbox.",
                 "Cut its connection instead.",
                 field="actor",
                 client=label,
             )
         if actor is None:
             raise ActionRefused(
-                404, "There is no actor {actor}.", "It may have been removed.", field="actor", actor=label
+                404, "Actor {actor} does not exist.", "It may have been removed.", field="actor", actor=label
             )
         return actor
 
@@ -345,8 +345,8 @@ class Actors:
         if actor.group in host.instance.consumers:
             raise ActionRefused(
                 409,
-                "The client of {actor} has a member of {group} already.",
-                "Choose another group, or let it have a client of its own.",
+                "The client of {actor} already has a member of {group}.",
+                "Choose another group, or give it its own client.",
                 field="instance",
                 actor=host.label,
                 group=actor.group,
@@ -359,14 +359,14 @@ class Actors:
         label = wished if copies == 1 else f"{wished}.{number}"
         if label in self.by_label:
             raise ActionRefused(
-                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=label
+                409, "Actor {actor} already exists.", "Choose another name.", field="actor", actor=label
             )
         return label
 
     def _producer_label(self, action: StartProducer) -> str:
         if action.actor is not None:
             raise ActionRefused(
-                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=action.actor
+                409, "Actor {actor} already exists.", "Choose another name.", field="actor", actor=action.actor
             )
         numbers = range(1, 1_000)
         return next(label for n in numbers if (label := f"producer-{n}") not in self.by_label)

@@ -10,7 +10,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.reset_plan import PlannedQueue, Refusal, ResetPlan, fingerprint
 
 NEVER = -1  # in journal rows: no offset was stored
-LOOK_AGAIN = "Look at the new preview and apply again."
+LOOK_AGAIN = "Check the new preview and apply again."
 
 Targets = dict[MessageQueue, int]
 
@@ -32,13 +32,13 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
         if changed is not None:
             raise _refused(changed, draw(plan))
     if shown and {row.mq.row for row in plan.moving} - set(shown):
-        raise ActionRefused(409, "The topic has queues the preview did not show.", LOOK_AGAIN, details=draw(plan))
+        raise ActionRefused(409, "The topic has queues that the preview did not show.", LOOK_AGAIN, details=draw(plan))
     if not plan.moving:
         raise ActionRefused(409, "No queue has a target.", "Choose another one.", details=draw(plan))
     if plan.skipped and action.confirm != action.group:
         raise ActionRefused(
             422,
-            "{count} messages would be skipped for good.",
+            "{count} messages would be skipped permanently.",
             "Type the name of the group to confirm.",
             field="confirm",
             count=plan.skipped,
@@ -55,31 +55,31 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
     assert row.target is not None
     queue, expected = row.mq.row, shown.target
     if expected is None:
-        return Refusal("{queue} has a target now that it had not.", LOOK_AGAIN, {"queue": queue})
+        return Refusal("{queue} now has a target; it had none in the preview.", LOOK_AGAIN, {"queue": queue})
     if action.target == "latest":
         return None
     if action.target != "shift" and row.target != expected:
         return Refusal(
-            "The target of {queue} is {now} now, not {seen}.",
+            "The target of {queue} is now {now}, not {seen}.",
             LOOK_AGAIN,
             {"queue": queue, "now": row.target, "seen": expected},
         )
     if expected < row.min_offset:
         return Refusal(
-            "The messages before {low} of {queue} are gone, so {seen} cannot be reached.",
+            "The messages of {queue} before {low} were deleted, so {seen} cannot be reached.",
             LOOK_AGAIN,
             {"low": row.min_offset, "queue": queue, "seen": expected},
         )
     before, now = or_never(shown.committed), or_never(row.committed)
     if now < before:
         return Refusal(
-            "The stored offset of {queue} went back from {before} to {now}.",
+            "The stored offset of {queue} moved back from {before} to {now}.",
             LOOK_AGAIN,
             {"queue": queue, "before": before, "now": now},
         )
     if before < expected < now:
         return Refusal(
-            "The stored offset of {queue} passed {seen}: it is {now} now.",
+            "The stored offset of {queue} passed {seen}: it is now {now}.",
             LOOK_AGAIN,
             {"queue": queue, "seen": expected, "now": now},
         )

@@ -33,7 +33,7 @@ class UndoPoint(NamedTuple):
 def checked_point(point: UndoPoint | None, reset_id: str, now_ms: int) -> UndoPoint:
     """Raises ActionRefused: 404 when it is not of this reset, 409 when it is too old."""
     if point is None or point.reset_id != reset_id:
-        raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id", reset_id=reset_id)
+        raise ActionRefused(404, "Reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=reset_id)
     if now_ms - point.at_ms > UNDO_MS:
         raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
     return point
@@ -48,9 +48,13 @@ def undo_targets(point: UndoPoint, min_offset: Callable[[MessageQueue], int | No
             continue
         if before < low:
             raise ActionRefused(
-                409, "Messages before {low} of {queue} were deleted since.", "Make a new reset.", low=low, queue=mq.row
+                409,
+                "Messages of {queue} before {low} were deleted after the reset.",
+                "Make a new reset.",
+                low=low,
+                queue=mq.row,
             )
         targets[mq] = before
     if not targets:
-        raise ActionRefused(409, "Nothing was stored before that reset.", "Make a new one.")
+        raise ActionRefused(409, "No offset was stored before that reset.", "Make a new one.")
     return targets

@@ -33,8 +33,8 @@ def parse_action(document: Mapping[str, Any]) -> Action:
     if kind is None:
         raise ActionRefused(
             422,
-            "There is no action {action}.",
-            "Actions are: {known}.",
+            "Action {action} does not exist.",
+            "Available actions: {known}.",
             field="action",
             action=repr(name)[:60],
             known=", ".join(BY_NAME),

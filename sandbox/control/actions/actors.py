@@ -106,7 +106,7 @@ class ChangeActor(Action):
 
     verb = "act"
     said = {
-        "": "work of {actor} changed",
+        "": "processing of {actor} changed",
         "slow_key": "{actor} takes {slow_ms} for {slow_key}",
         "slow_queue": "{actor} takes {slow_ms} for the next message of {slow_queue}",
         "rate_per_s": "{actor} sends {rate_per_s} messages per second",
@@ -211,7 +211,7 @@ class SetStrategy(Action):
     """
 
     verb = "act"
-    said = "{group} divides its queues by {strategy}"
+    said = "{group} assigns its queues by {strategy}"
     group: Name
     strategy: StrategyName
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10

@@ -79,7 +79,7 @@ class PromoteSlave(Action):
     """
 
     verb = "fault"
-    said = "slave {broker_id} of {broker} made its master by hand"
+    said = "slave {broker_id} of {broker} promoted to master manually"
     broker: Name
     broker_id: BrokerId
 
@@ -106,7 +106,7 @@ class SkewClock(Action):
     """The wall clock of this broker's machine is wrong by `skew_ms`; 0 corrects it."""
 
     verb = "fault"
-    said = {"skew_ms=0": "clock of {broker} set right", "": "clock of {broker} set wrong by {skew_ms}"}
+    said = {"skew_ms=0": "clock of {broker} corrected", "": "clock of {broker} skewed by {skew_ms}"}
     broker: Name
     skew_ms: Skew
     broker_id: BrokerId = 0
@@ -197,7 +197,7 @@ class ForceUnlock(Action):
 
     verb = "fault"
     only = "instructor"
-    said = "lock of {group} on {broker}:{queue_id} taken away by force"
+    said = "lock of {group} on {broker}:{queue_id} removed by force"
     group: Name
     topic: Name
     broker: Name

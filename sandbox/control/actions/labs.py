@@ -47,7 +47,7 @@ class TakeHint(Action):
     """The next hint of the open step.  It costs nothing and is recorded."""
 
     verb = "act"
-    said = "hint of step {step} taken"
+    said = "hint of step {step} used"
     lab: Name
     step: StepNumber
 
@@ -57,7 +57,7 @@ class RestartLab(Action):
     """A new attempt with other numbers; all actors of the old one are removed.  The best attempt counts."""
 
     verb = "act"
-    said = "lab {lab} started over"
+    said = "lab {lab} restarted"
     lab: Name
 
 
@@ -67,7 +67,7 @@ class BeginStepAgain(Action):
 
     verb = "act"
     only = "instructor"
-    said = "step {step} begins again after {after} of {what}"
+    said = "step {step} restarts after {after} of {what}"
     lab: Name
     step: StepNumber
     after: Name

@@ -30,7 +30,7 @@ class ConsumeOnce(Action):
     """
 
     verb = "act"
-    said = "{topic} {broker}:{queue_id} at {offset} given to {client_id} once more"
+    said = "{topic} {broker}:{queue_id} at {offset} delivered to {client_id} again"
     topic: Name
     broker: Name
     queue_id: Annotated[int, Between(0, 1_000_000)]

@@ -60,7 +60,7 @@ class AgeFiles(Action):
     """Set the files' times back, so that retention treats them as old."""
 
     verb = "shape"
-    said = "files of {broker} made {hours} h older"
+    said = "files of {broker} aged by {hours} h"
     broker: Name
     hours: Annotated[float, Between(0, 100_000)]
 

@@ -12,7 +12,7 @@ class SetRate(Action):
     """0 pauses; 0.1 is slow motion; 60 is a minute per second."""
 
     verb = "time"
-    said = {"": "clock set to {rate}×", "rate=0": "world stopped"}
+    said = {"": "clock set to {rate}×", "rate=0": "sandbox clock stopped"}
     rate: Annotated[float, Between(0, 60)]
 
 
@@ -21,6 +21,6 @@ class Step(Action):
     """Run until the next fact, the next event of one type, or for some milliseconds; then pause again."""
 
     verb = "time"
-    said = "world run one step"
+    said = "sandbox clock advanced one step"
     until: Name = "fact"
     ms: Annotated[int, Between(1, 60_000)] = 60_000

@@ -7,8 +7,8 @@ from sandbox.journal.events.shapes import Long
 from sandbox.kernel.sentences import Plural
 
 
-@said("ok", "lab", "lab {lab} begins, attempt {attempt}", "act")
-@said("ok", "exam", "lab {lab} begins as an exam", "act", when="exam=true")
+@said("ok", "lab", "lab {lab} starts, attempt {attempt}", "act")
+@said("ok", "exam", "lab {lab} starts as an exam", "act", when="exam=true")
 class LabStarted(NamedTuple):
     """The start of a lab; `seed` and `attempt` reproduce its names and numbers.
 
@@ -40,7 +40,7 @@ class PredictionGiven(NamedTuple):
     value: str
 
 
-@said("quiet", "hint", "step {step}: hint {value} read")
+@said("quiet", "hint", "step {step}: hint {value} used")
 class HintTaken(NamedTuple):
     lab: str
     step: int
@@ -50,9 +50,7 @@ class HintTaken(NamedTuple):
 @said(
     "ok",
     "step",
-    Plural(
-        "evidence", "step {step} done, resting on {evidence} event", "step {step} done, resting on {evidence} events"
-    ),
+    Plural("evidence", "step {step} done, based on {evidence} event", "step {step} done, based on {evidence} events"),
 )
 class StepMet(NamedTuple):
     """`evidence`: the events it rests on; `why`: in English, and on the lab's panel in the reader's language"""

@@ -33,8 +33,8 @@ class SendFailed(NamedTuple):
 @said(
     "warn",
     "no delay",
-    "{topic}: {property} asks for a delay by time, which RocketMQ has from 5.0 on; a message of "
-    "{client} is delivered at once",
+    "{topic}: {property} requests a delay by time, which RocketMQ supports from 5.0 on; a message of {client} is "
+    "delivered immediately",
     "warn",
 )
 class DelayIgnored(NamedTuple):
@@ -90,7 +90,7 @@ class MessagesFiltered(NamedTuple):
     tags: Labels
 
 
-@said("warn", "packed", "{who} got {queue} {offset} with its body as it is stored: {why}", "warn")
+@said("warn", "still compressed", "{who} received {queue} {offset} with its body as stored: {why}", "warn")
 class BodyLeftPacked(NamedTuple):
     """A listener gets a body as stored, because it cannot be decompressed; at most once a second and member."""
 
@@ -124,11 +124,11 @@ class MessagesConsumed(NamedTuple):
 
 @said(
     "warn",
-    "came twice",
+    "delivered twice",
     Plural(
         "count",
-        "{count} message came twice: {who} crashed before it was committed",
-        "{count} messages came twice: {who} crashed before they were committed",
+        "{count} message delivered twice: {who} crashed before the commit",
+        "{count} messages delivered twice: {who} crashed before the commit",
     ),
     "warn",
 )
@@ -141,8 +141,8 @@ class CrashRepeated(NamedTuple):
     messages: QueueRuns
 
 
-@said("warn", "flow", "{who} holds back {queue}: {limit} {value}, {allowed} allowed", "warn")
-@said("move", "flow", "{who} pulls {queue} again", when="limit=null")
+@said("warn", "flow", "{who} pauses pulls of {queue}: {limit} {value}, {allowed} allowed", "warn")
+@said("move", "flow", "{who} resumes pulls of {queue}", when="limit=null")
 class FlowControlChanged(NamedTuple):
     group: str
     client_id: str
@@ -154,7 +154,7 @@ class FlowControlChanged(NamedTuple):
     allowed: Long
 
 
-@said("warn", "pinned", "{queue} held at {offset} by {key}", "warn")
+@said("warn", "pinned", "{queue} pinned at {offset} by {key}", "warn")
 class MessagePinned(NamedTuple):
     """The oldest unfinished message of a queue is older than 15 s; once per message."""
 
@@ -199,8 +199,8 @@ class MessageDeadLettered(NamedTuple):
     reconsume_times: int
 
 
-@said("move", "once", "{who} consumed {queue} {offset} once more in {took_ms}: {result}", when="remark=null")
-@said("warn", "once", "{queue} {offset} once more: {result}, {remark}", "warn")
+@said("move", "once", "{who} consumed {queue} {offset} again in {took_ms}: {result}", when="remark=null")
+@said("warn", "once", "{queue} {offset} again: {result}, {remark}", "warn")
 class MessageConsumedOnce(NamedTuple):
     """A member was asked to consume one message (request 309): no offset is committed, no retry follows."""
 
@@ -233,11 +233,11 @@ class TransactionPrepared(NamedTuple):
     half_offset: Long
 
 
-@said("move", "checked", "{who} was asked what became of {transaction_id}: check {checks}")
+@said("move", "checked", "check {checks} of {transaction_id} sent to {who}")
 @said(
     "warn",
     "checked",
-    "nobody of {producer_group} could be asked about {transaction_id}: check {checks}",
+    "check {checks} of {transaction_id}: no reachable producer in {producer_group}",
     when="client_id=null",
 )
 class TransactionChecked(NamedTuple):
@@ -256,8 +256,8 @@ class TransactionChecked(NamedTuple):
     "discarded",
     Plural(
         "checks",
-        "{transaction_id} of {producer_group} given up after {checks} check",
-        "{transaction_id} of {producer_group} given up after {checks} checks",
+        "{transaction_id} of {producer_group} discarded after {checks} check",
+        "{transaction_id} of {producer_group} discarded after {checks} checks",
     ),
     "bad",
     when="outcome=discarded",

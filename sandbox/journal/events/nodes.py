@@ -65,7 +65,7 @@ class RouteChanged(NamedTuple):
     topics: Labels
 
 
-@said("quiet", "route", "{who} learned the route of {topic}")
+@said("quiet", "route", "{who} received the route of {topic}")
 class RouteLearned(NamedTuple):
     client_id: str
     name_server: str
@@ -82,13 +82,13 @@ class LinkChanged(NamedTuple):
     delay_ms: int
 
 
-@said("move", "topic", "{topic} on {broker}: {write_queues} to write, {read_queues} to read")
+@said("move", "topic", "{topic} on {broker}: write queues {write_queues}, read queues {read_queues}")
 @said("move", "topic", "{topic} deleted on {broker}", when="how=deleted")
 @said(
     "warn",
     "topic",
-    "{topic} on {broker} is made again ({how}): {write_queues} to write, {read_queues} to read; "
-    "the lost one had {lost_write_queues} and {lost_read_queues}",
+    "{topic} on {broker} was created again ({how}): write queues {write_queues}, read queues {read_queues}; the "
+    "lost topic had {lost_write_queues} and {lost_read_queues}",
     "warn",
     when="lost_write_queues",
 )
@@ -108,21 +108,21 @@ class TopicChanged(NamedTuple):
 @said(
     "bad",
     "lost",
-    "{broker} lost topic {topic} ({how}): it had {was_write_queues} to write, {was_read_queues} to read",
+    "{broker} lost topic {topic} ({how}): write queues {was_write_queues}, read queues {was_read_queues}",
     "bad",
     when="write_queues=null",
 )
 @said(
     "warn",
     "lost",
-    "{broker} has topic {topic} again ({how}): that it was deleted is lost",
+    "{broker} has topic {topic} again ({how}): its deletion was lost",
     "warn",
     when="was_write_queues=null",
 )
 @said(
     "bad",
     "lost",
-    "{broker} lost a change of topic {topic} ({how}): {write_queues} to write, {read_queues} to read",
+    "{broker} lost a change of topic {topic} ({how}): write queues {write_queues}, read queues {read_queues}",
     "bad",
 )
 class TopicReverted(NamedTuple):

@@ -69,8 +69,8 @@ class DelayOffsetsReverted(NamedTuple):
     levels: tuple[tuple[int, Long, Long], ...]
 
 
-@said("warn", "reset", "offsets of {group} moved: {replayed} come again, {skipped} skipped", "act")
-@said("warn", "reset", "offsets of {group} are back where they were", "act", when="method=undo")
+@said("warn", "reset", "offsets of {group} moved: {replayed} redelivered, {skipped} skipped", "act")
+@said("warn", "reset", "offsets of {group} restored", "act", when="method=undo")
 class OffsetsReset(NamedTuple):
     """`rows`: queue key, offset before (−1: none), offset after."""
 
@@ -84,11 +84,11 @@ class OffsetsReset(NamedTuple):
     by: str
 
 
-@said("move", "reset", "{who} was told of the reset", when="step=told")
-@said("move", "reset", "{who} dropped its queues", when="step=dropped")
-@said("quiet", "reset", "{who} waits 10 s for messages in work", when="step=waiting")
+@said("move", "reset", "{who} received the reset request", when="step=told")
+@said("move", "reset", "{who} released its queues", when="step=dropped")
+@said("quiet", "reset", "{who} waits 10 s for messages being processed", when="step=waiting")
 @said("move", "reset", "{who} pulls from the new offsets", when="step=resumed")
-@said("ok", "reset", "{who} kept the new offsets for a minute", when="step=verified")
+@said("ok", "reset", "{who} kept the new offsets for 1 min", when="step=verified")
 @said("warn", "reset", "a late commit of {who} overwrote the reset", when="step=overwritten")
 @said("move", "reset", "{who}: {step}")
 class ResetStepDone(NamedTuple):
@@ -97,7 +97,7 @@ class ResetStepDone(NamedTuple):
     step: str  # told, dropped, waiting, resumed, verified, overwritten
 
 
-@said("warn", "corrected", "{queue}: {asked} became {given}", "warn")
+@said("warn", "corrected", "{queue}: {asked} corrected to {given}", "warn")
 class OffsetMoved(NamedTuple):
     group: str
     client_id: str
@@ -109,7 +109,7 @@ class OffsetMoved(NamedTuple):
     status: str
 
 
-@said("warn", "min", "{queue} begins at {offset} now", "warn")
+@said("warn", "min", "{queue} now begins at {offset}", "warn")
 class MinOffsetMoved(NamedTuple):
     topic: str
     broker: str

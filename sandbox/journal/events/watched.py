@@ -6,7 +6,7 @@ from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Long
 
 
-@said("bad", "silent", "{node} ({address}) does not answer; it last did {quiet_ms} ago", "bad")
+@said("bad", "silent", "{node} ({address}) does not answer; last response {quiet_ms} ago", "bad")
 class NodeSilent(NamedTuple):
     node: str
     address: str
@@ -23,8 +23,8 @@ class NodeAnswered(NamedTuple):
     silent_ms: int | None
 
 
-@said("warn", "lag", "{group} is {lag} behind, over the mark of {mark}", "warn", when="state=over")
-@said("ok", "lag", "{group} is {lag} behind, under half the mark of {mark}")
+@said("warn", "lag", "{group} is {lag} behind, above the threshold of {mark}", "warn", when="state=over")
+@said("ok", "lag", "{group} is {lag} behind, below half the threshold of {mark}")
 class LagMarked(NamedTuple):
     """A crossing of a group's lag mark, over all its topics, with retry topics.
 

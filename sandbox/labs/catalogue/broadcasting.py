@@ -90,14 +90,14 @@ def _seqs(rows: list[Delivery]) -> tuple[int, ...]:
 def _all_have_it(evidence: Evidence) -> Verdict:
     n, burst = evidence.numbers, _burst(evidence)
     if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     once, each = _got(evidence, "group"), [_got(evidence, "second", label) for label in SCREENS]
     if any(len(rows) < _count(burst) for rows in (once, *each)):
-        return Verdict.not_yet(_("Not everybody has the burst yet."))
+        return Verdict.not_yet(_("Some members have not received the burst yet."))
     if _file(evidence).value != "own":
-        return Verdict.not_yet(_("The offsets are not written yet: that is done every 5 s."))
+        return Verdict.not_yet(_("The offsets are not persisted yet: clients persist them every 5 s."))
     return Verdict.met(
-        _("{group} got {once} together, and each member of {second} got {each}."),
+        _("{group} received {once} messages in total; each member of {second} received {each}."),
         group=n["group"],
         once=len(once),
         second=n["second"],
@@ -147,31 +147,31 @@ def _is_back(evidence: Evidence) -> Verdict:
     n, burst = evidence.numbers, _burst(evidence)
     crashes = _crashes(evidence, SCREENS[0])
     if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     if crashes and crashes[0].seq > burst.seq:
         return Verdict.wrong(LATE, screen=SCREENS[0], rests_on=[burst.seq, crashes[0].seq])
     if not crashes:
         if len(_got(evidence, "second")) >= len(SCREENS) * _count(burst):
             return Verdict.wrong(STILL_RUNS, screen=SCREENS[0], rests_on=[burst.seq])
-        return Verdict.not_yet(_("Not everybody has the burst yet."))
+        return Verdict.not_yet(_("Some members have not received the burst yet."))
     if not _crashes(evidence, CLERKS[0]):
         return Verdict.wrong(ONE_GROUP, one=CLERKS[0], group=n["group"], rests_on=[burst.seq])
     taken = _restarted(evidence, SCREENS[0], burst)
     if taken is None:
-        return Verdict.not_yet(_("{screen} is not back yet."), screen=SCREENS[0])
+        return Verdict.not_yet(_("{screen} is not running again yet."), screen=SCREENS[0])
     once = _got(evidence, "group")
     if len({(row.queue, row.offset) for row in once}) < _count(burst):
         return Verdict.not_yet(_("{group} has not finished the burst yet."), group=n["group"])
     waited_s = (evidence.now_ms - taken.at_ms) // 1000
     if waited_s < GOT_WITHIN_S:
         return Verdict.not_yet(
-            _("{screen} is back for {waited_s} s; watch for {wait_s} s."),
+            _("{screen} restarted {waited_s} s ago; watch for {wait_s} s."),
             screen=SCREENS[0],
             waited_s=waited_s,
             wait_s=GOT_WITHIN_S,
         )
     return Verdict.met(
-        _("{group} went on without {one}; {screen} got {got} of {count} when it was back."),
+        _("{group} continued without {one}; {screen} received {got} of {count} messages after its restart."),
         group=n["group"],
         one=CLERKS[0],
         screen=SCREENS[0],
@@ -219,18 +219,20 @@ def _is_new(evidence: Evidence) -> Verdict:
             return Verdict.wrong(
                 OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"], rests_on=[others[-1].seq]
             )
-        return Verdict.not_yet(_("No member was added in this step."))
+        return Verdict.not_yet(_("No member has been added in this step."))
     began = _began(evidence)
     if len(began) < QUEUES:
-        return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(began), all=QUEUES)
+        return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(began), all=QUEUES)
     waited_s = (evidence.now_ms - began[-1].at_ms) // 1000
     if waited_s < GOT_WITHIN_S:
         return Verdict.not_yet(
-            _("The new member is there for {waited_s} s; watch for {wait_s} s."), waited_s=waited_s, wait_s=GOT_WITHIN_S
+            _("The new member has been running for {waited_s} s; watch for {wait_s} s."),
+            waited_s=waited_s,
+            wait_s=GOT_WITHIN_S,
         )
     got = _old(evidence)
     return Verdict.met(
-        _("The new member of {second} got {got} of the messages that were there before it."),
+        _("The new member of {second} received {got} of the messages stored before it started."),
         second=n["second"],
         got=f"{got.value:g}",
         rests_on=(*got.rests_on, *(s.seq for s in began)),
@@ -352,40 +354,44 @@ def _joins_the_other(hands: Hands) -> None:
     _add(hands, "group")
 
 
-EVERY = _("You wrote {given}: that is the whole burst, and {one} shares it with right. Look at the card of {one}.")
-IN_BROKER = _("The broker has offsets of {group} only: no member of {second} ever sends it one.")
-LATE = _("The newest burst was sent before {screen} was crashed. Restart it, and begin again: crash it, then send.")
-STILL_RUNS = _("{screen} was there and got all. Crash it, and send another burst.")
+EVERY = _("You wrote {given}: that is the whole burst, which {one} shares with right. Look at the card of {one}.")
+IN_BROKER = _("The broker stores offsets of {group} only: members of {second} never send theirs.")
+LATE = _("The newest burst was sent before {screen} crashed. Restart {screen}, crash it again, then send.")
+STILL_RUNS = _("{screen} was running and received every message. Crash it, then send another burst.")
 ONE_GROUP = _(
-    "{one} of {group} still runs, so there is nothing to compare with. Crash both, send another burst, and "
+    "{one} of {group} is still running, so there is nothing to compare. Crash both, send another burst, and "
     "restart both."
 )
-MISSED = _("You wrote {given}: look at the card of screen again. It read its own file, and went on where it had been.")
+MISSED = _("You wrote {given}: look at the card of screen again. It read its own file and resumed from that offset.")
 OTHER_GROUP = _(
-    "{given} divides its queues, so a new member takes over what others have committed. Add a member to {second}."
+    "{given} assigns its queues, so a new member resumes from the committed offsets of others. Add a member to "
+    "{second}."
 )
 
 BROADCASTING = Lab(
     slug="broadcasting",
     number="11",
     minutes=9,
-    title=_("Broadcasting, and who keeps the offsets"),
-    goal=_("Who gets a message in broadcasting and in clustering, where the offsets are, and what a restart misses."),
+    title=_("Broadcasting and offset storage"),
+    goal=_(
+        "Which members receive a message in broadcasting and in clustering, where offsets are stored, and what a "
+        "restart misses."
+    ),
     draw=_draw,
     derive=_derive,
     setup=_setup,
     allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "StartConsumer"}),
     steps=(
         Step(
-            title=_("The same topic, two groups"),
+            title=_("One topic, two groups"),
             do=_(
-                "{group} (left, right) divides the queues of {topic}; {second} (screen, wall) is broadcasting. Send "
-                "{burst} messages to {topic}."
+                "{group} (left, right) assigns the queues of {topic} to its members; {second} (screen, wall) "
+                "uses broadcasting. Send {burst} messages to {topic}."
             ),
             watch=_("The cards of all four members; the Board shows one group at a time."),
             mark="lanes",
             predict=Question(
-                text=_("How many messages will the listeners of {second} finish, both members together?"),
+                text=_("How many messages will the listeners of {second} finish in total, both members together?"),
                 kind=Number(_("messages")),
                 right=_calls,
             ),
@@ -398,95 +404,100 @@ BROADCASTING = Lab(
                 misreadings=(Misreading(EVERY, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Where are the offsets of {second} kept?"),
+                text=_("Where are the offsets of {second} stored?"),
                 kind=Choice(
                     (
-                        ("own", _("each member: <client id>/{second}/offsets.json beside it")),
+                        ("own", _("each member: <client id>/{second}/offsets.json on its machine")),
                         ("broker", _("broker: {topic}@{second} in consumerOffset.json")),
-                        ("nowhere", _("nowhere: broadcasting has none")),
+                        ("nowhere", _("nowhere: broadcasting has no offsets")),
                     )
                 ),
                 right=_file,
-                again=_('"persisted" in the journal names the file and who has written it.'),
+                again=_('"persisted" in the journal names the file and its writer.'),
                 misreadings=(Misreading(IN_BROKER, chosen("broker")),),
             ),
-            hints=(_("Each broadcasting member has all queues to itself."),),
+            hints=(_("Each broadcasting member reads all queues."),),
         ),
         Step(
-            title=_("Away for a moment"),
+            title=_("A short absence"),
             rate=4,
-            do=_("Crash left and screen, one of each group. Send {burst} messages, then restart both."),
-            watch=_('Where the new process of screen begins: "took" in the journal.'),
+            do=_("Crash left and screen, one member of each group. Send {burst} messages, then restart both."),
+            watch=_('Where the new process of screen starts: "acquired" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("How many of these messages will screen get when it is back?"),
+                text=_("How many of these messages will screen receive after its restart?"),
                 kind=Number(_("messages")),
                 right=_reached,
             ),
             check=_is_back,
             say=Question(
-                text=_("How many of them has screen finished since it is back?"),
+                text=_("How many of them has screen finished since its restart?"),
                 kind=Number(_("messages")),
                 right=_reached,
-                again=_('You wrote {given}; look at the card of screen, and at "took" in the journal.'),
+                again=_('You wrote {given}; look at the card of screen, and at "acquired" in the journal.'),
                 misreadings=(Misreading(MISSED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
-                text=_("How did screen know where to go on?"),
+                text=_("How did screen know where to resume?"),
                 kind=Choice(
                     (
-                        ("same_id", _("On its machine it has the client id of before, and so the same file.")),
-                        ("wall", _("wall had kept its place.")),
-                        ("broker", _("The broker had kept its place.")),
+                        (
+                            "same_id",
+                            _("On its machine it has the same client ID as before, so it reads the same file."),
+                        ),
+                        ("wall", _("wall had stored its offsets.")),
+                        ("broker", _("The broker had stored its offsets.")),
                     )
                 ),
                 right=lambda e: Truth("same_id"),
-                again=_("Look at the client id of screen before and after: the file has its name."),
+                again=_("Compare the client ID of screen before and after: the path of its offset file contains it."),
                 misreadings=(Misreading(IN_BROKER, chosen("broker")),),
             ),
-            hints=(_("left was replaced by right within seconds. Who replaces screen?"),),
+            hints=(_("right took over the queues of left within seconds. Which member takes over for screen?"),),
         ),
         Step(
             title=_("One more screen"),
             rate=4,
-            do=_("Add one consumer to {second}, on a machine of its own."),
-            watch=_('Where it begins: "took" in the journal.'),
+            do=_("Add one consumer to {second}, on its own machine."),
+            watch=_('Where it starts: "acquired" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("How many of the messages that are in {topic} already will it get?"),
+                text=_("How many of the messages already in {topic} will it receive?"),
                 kind=Number(_("messages")),
                 right=_old,
             ),
             check=_is_new,
             say=Question(
-                text=_("At which offset did it begin in broker-a:0?"),
+                text=_("At which offset did it start in broker-a:0?"),
                 kind=Number(),
                 right=_begin_of_q0,
-                again=_('You wrote {given}; look for "took" and broker-a:0 in the journal again.'),
+                again=_('You wrote {given}; look for "acquired" and broker-a:0 in the journal again.'),
             ),
             why=Question(
-                text=_("A container is replaced, and the new one has another address. What does it miss?"),
+                text=_(
+                    "A container is replaced, and the new one has a different address. Which messages does it miss?"
+                ),
                 kind=Choice(
                     (
-                        ("no_file", _("what is sent while it is away: there is no file of its client id")),
-                        ("nothing", _("nothing: it goes on where the old one was")),
-                        ("all", _("nothing: it begins at offset 0")),
+                        ("no_file", _("those sent before it starts: its client ID has no offset file")),
+                        ("nothing", _("none: it resumes where the old container stopped")),
+                        ("all", _("none: it starts at offset 0")),
                     )
                 ),
                 right=lambda e: Truth("no_file"),
-                again=_("It is a new client, as the one you have just added: where did that one begin?"),
+                again=_("It is a new client, like the one that you just added: where did that one start?"),
             ),
-            hints=(_("It asked for LAST, and it has no file."),),
+            hints=(_("It is set to LAST, and it has no offset file."),),
         ),
     ),
     solve=_solve,
     wrong=(
-        WrongScript("says all", "each member of every group gets all", EVERY, _says_all),
-        WrongScript("thinks broker", "the broker keeps all offsets", IN_BROKER, _thinks_broker),
-        WrongScript("crashes late", "a crash takes back what was delivered", LATE, _crashes_late),
-        WrongScript("no screen", "clustering and broadcasting members are alike", STILL_RUNS, _crashes_no_screen),
-        WrongScript("screen only", "one group shows the difference", ONE_GROUP, _crashes_the_screen_only),
-        WrongScript("thinks missed", "a broadcasting member forgets its place", MISSED, _thinks_missed),
-        WrongScript("other group", "a new member is the same in both models", OTHER_GROUP, _joins_the_other),
+        WrongScript("says all", "every member of every group receives every message", EVERY, _says_all),
+        WrongScript("thinks broker", "the broker stores all offsets", IN_BROKER, _thinks_broker),
+        WrongScript("crashes late", "a crash undoes deliveries", LATE, _crashes_late),
+        WrongScript("no screen", "clustering and broadcasting members behave the same", STILL_RUNS, _crashes_no_screen),
+        WrongScript("screen only", "one group is enough to see the difference", ONE_GROUP, _crashes_the_screen_only),
+        WrongScript("thinks missed", "a broadcasting member loses its offsets", MISSED, _thinks_missed),
+        WrongScript("other group", "a new member starts the same in both models", OTHER_GROUP, _joins_the_other),
     ),
 )

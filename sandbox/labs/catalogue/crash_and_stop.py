@@ -75,19 +75,19 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     burst = _burst(evidence)
     if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     crash = _taken(evidence, "CrashActor", n["one"])
     if crash is not None:
         return Verdict.wrong(CRASHED, one=n["one"], rests_on=[crash.seq])
     stop = _taken(evidence, "StopActor", n["one"])
     if stop is None:
-        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+        return Verdict.not_yet(_("{one} is still running."), one=n["one"])
     left = unfinished(evidence, n["group"], evidence.queues_of(n["topic"]))
     if left:
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
     twice = len(finished_twice(evidence.deliveries_of(n["group"])))
     return Verdict.met(
-        _("{one} stopped cleanly: {again} messages were delivered again, {twice} of them were finished before."),
+        _("{one} stopped cleanly: {again} messages were redelivered, {twice} of them already finished."),
         one=n["one"],
         again=given_again(evidence, 0),
         twice=twice,
@@ -104,24 +104,24 @@ def _crashed(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     burst = _burst(evidence)
     if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     stop = _taken(evidence, "StopActor", n["other"])
     if stop is not None:
         return Verdict.wrong(STOPPED, other=n["other"], rests_on=[stop.seq])
     crash = _taken(evidence, "CrashActor", n["other"])
     if crash is None:
-        return Verdict.not_yet(_("{other} still runs."), other=n["other"])
+        return Verdict.not_yet(_("{other} is still running."), other=n["other"])
     repeated = _repeated(evidence)
     if repeated is not None:
         return Verdict.met(
-            _("{count} messages came twice after the crash of {other}."),
+            _("{count} messages were delivered twice after the crash of {other}."),
             count=repeated.event.count,
             other=n["other"],
             rests_on=[crash.seq, repeated.seq],
         )
     passed_s = (evidence.now_ms - crash.at_ms) // 1000
     if passed_s < PATIENCE_S:
-        return Verdict.not_yet(_("Repetitions are being counted."))
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.wrong(TOO_LATE, other=n["other"], rests_on=[crash.seq])
 
 
@@ -222,16 +222,16 @@ def _crashes_first(hands: Hands) -> None:
 
 STOPPED = _("{other} was stopped cleanly: it committed before it left. Restart it, send another burst and crash it.")
 TOO_LATE = _(
-    "Nothing came twice: {other} had committed everything, at most 5 s after it was done. Restart it, send "
-    "another burst and crash it at once."
+    "No message was delivered twice: {other} had committed everything, at most 5 s after it finished. Restart "
+    "it, send another burst and crash it at once."
 )
 BURST = _(
-    "You wrote {given}: that is the whole burst. Only what {other} had been given and not committed comes again; "
-    'read the line "came twice" of the journal.'
+    "You wrote {given}: that is the whole burst. Only messages that {other} received and did not commit are "
+    'redelivered; read "delivered twice" in the journal.'
 )
-HAND_OVER = _("That is where the others take over. What made it necessary happened before: follow its cause.")
+HAND_OVER = _("There the others take over the queues. The reason is an earlier event: follow the cause of this one.")
 CRASHED = _(
-    "{one} was crashed. A clean stop commits first what is finished: start it again, send another burst and stop it."
+    "{one} was crashed. A clean stop first commits finished messages: restart {one}, send another burst and stop it."
 )
 
 CRASH_AND_STOP = Lab(
@@ -239,70 +239,70 @@ CRASH_AND_STOP = Lab(
     number="3",
     minutes=9,
     title=_("A crash repeats finished work, a clean stop does not"),
-    goal=_('What "at least once" means: which messages come twice, and why.'),
+    goal=_('What "at least once" means: which messages are redelivered, and why.'),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "CrashActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("A clean stop in mid-work"),
-            do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it works."),
-            watch=_('The cells of {one}, and "Delivered again" in the head.'),
+            title=_("Clean stop during work"),
+            do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it is working."),
+            watch=_('The cells of {one}, and "Delivered again" in the header.'),
             mark="header:again",
             predict=Question(
-                text=_("How many of the {burst} messages will be delivered again?"),
+                text=_("How many of the {burst} messages will be redelivered?"),
                 kind=Number(_("messages"), within=2),
                 right=_again,
             ),
             check=_stopped_cleanly,
             say=Question(
-                text=_('How many messages were delivered again? Read "Delivered again" in the head.'),
+                text=_('How many messages were redelivered? Read "Delivered again" in the header.'),
                 kind=Number(_("messages")),
                 right=_again,
-                again=_('You wrote {given}; read "Delivered again" in the head once more.'),
+                again=_('You wrote {given}; read "Delivered again" in the header once more.'),
             ),
             why=Question(
-                text=_("Which ones can a clean stop deliver again?"),
+                text=_("Which messages can a clean stop cause to be redelivered?"),
                 kind=Choice(
                     (
-                        ("work", _("Those in work: listeners are interrupted, not waited for.")),
-                        ("done", _("Those that were finished and not committed yet.")),
-                        ("all", _("All that {one} had in memory.")),
+                        ("work", _("Those in progress: listeners are interrupted, not awaited.")),
+                        ("done", _("Those finished but not committed yet.")),
+                        ("all", _("All messages in the memory of {one}.")),
                     )
                 ),
                 right=lambda e: Truth("work"),
-                again=_("{one} has two threads, and commits what is finished before it leaves."),
+                again=_("{one} has two threads, and commits finished messages before it leaves."),
             ),
-            hints=(_("A clean stop interrupts what is in work, commits what is finished, and leaves the group."),),
+            hints=(_("A clean stop interrupts messages in progress, commits finished ones, and leaves the group."),),
         ),
         Step(
             title=_("The same with a crash"),
-            do=_("Send a burst again, and crash {other} while it works."),
-            watch=_("The pins of its queues before the crash, and where the others begin after it."),
+            do=_("Send a burst again, and crash {other} while it is working."),
+            watch=_("The offset pins of its queues before the crash, and where the other members start after it."),
             mark="member:{other}",
             predict=Question(
-                text=_("How many messages will come twice now?"),
+                text=_("How many messages will be delivered twice now?"),
                 kind=Number(_("messages"), share=0.3, within=2),
                 right=_count,
             ),
             check=_crashed,
             say=Question(
-                text=_("How many messages came twice?"),
+                text=_("How many messages were delivered twice?"),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
                 misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Click the event that made them come again."),
+                text=_("Click the event that caused their redelivery."),
                 kind=EventClick(),
                 right=_cause,
-                again=_("That event did not make them come again. Look for what ended {other}."),
+                again=_("That event did not cause their redelivery. Look for what ended {other}."),
                 misreadings=(Misreading(HAND_OVER, _is_hand_over),),
             ),
             hints=(
                 _("Offsets are committed every 5 s, and with each pull."),
-                _("What was done after the last commit is done again by the next owner."),
+                _("Work finished after the last commit is done again by the next owner."),
             ),
         ),
     ),

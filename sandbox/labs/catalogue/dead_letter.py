@@ -79,7 +79,7 @@ def _is_retried(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     sent = evidence.actions("SendMessages")
     if not sent:
-        return Verdict.not_yet(_("{key} was not sent yet."), key=n["key"])
+        return Verdict.not_yet(_("{key} has not been sent yet."), key=n["key"])
     keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
         taken.event.fields["key"] for taken in sent
     }
@@ -119,7 +119,7 @@ def _is_dead(evidence: Evidence) -> Verdict:
     if dead is None:
         return Verdict.not_yet(_("{tries} tries so far."), tries=len(_tries(evidence)))
     return Verdict.met(
-        _("After {tries} tries it went to the dead letters."),
+        _("After {tries} tries it went to the dead-letter queue."),
         tries=len(_tries(evidence)),
         rests_on=[*(entry.seq for entry in _retries(evidence)), dead.seq],
     )
@@ -134,14 +134,14 @@ def _is_sent_again(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     resent = evidence.actions("ResendMessage")
     if not resent:
-        return Verdict.not_yet(_("The dead letter was not sent again yet."))
+        return Verdict.not_yet(_("The dead-letter message has not been resent yet."))
     again = [row for row in _tries(evidence, None) if row.seq > resent[-1].seq]
     done = _succeeded(evidence, resent[-1].seq)
     if done is not None:
         return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1].seq, done.seq])
     if again:
         return Verdict.wrong(UNMENDED, key=n["key"], rests_on=[resent[-1].seq, again[0].seq])
-    return Verdict.not_yet(_("{key} is on its way."), key=n["key"])
+    return Verdict.not_yet(_("{key} is not delivered yet."), key=n["key"])
 
 
 def _since_resent(evidence: Evidence) -> Truth:
@@ -211,23 +211,23 @@ def _resends_unmended(hands: Hands) -> None:
     _resend(hands)
 
 
-OTHER_KEY = _("The handler accepts every key but {key}: send a message with that key.")
+OTHER_KEY = _("The handler accepts every key except {key}: send a message with that key.")
 EARLY = _(
-    "{key} succeeded at try {tries}: the handler was mended before the message was given up. Start over and "
-    "leave "
-    "it as it is."
+    "{key} succeeded on try {tries}: the handler was fixed before the retries ended. Start over and leave the "
+    "handler unchanged."
 )
-RETRIES = _("You wrote {given}: those are the retries. The first delivery was a try too.")
+RETRIES = _("You wrote {given}: that counts the retries. The first delivery is also a try.")
 UNMENDED = _(
-    "{key} came again and failed again: the handler is the same. Mend it, then send the dead letter once more."
+    "{key} was delivered again and failed again: the handler has not changed. Fix it, then resend the "
+    "dead-letter message."
 )
 
 DEAD_LETTER = Lab(
     slug="dead-letter",
     number="N2",
     minutes=12,
-    title=_("From a poison message to a dead letter"),
-    goal=_("How long RocketMQ tries, where a message goes that never succeeds, and how it comes back."),
+    title=_("From a poison message to the dead-letter queue"),
+    goal=_("How long RocketMQ retries, where a message that never succeeds goes, and how to resend it."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "ResendMessage"}),
@@ -239,7 +239,7 @@ DEAD_LETTER = Lab(
             watch=_("Retries of the group, and their levels in the journal."),
             mark="header:retrying",
             predict=Question(
-                text=_("After its first failure, when will it be tried again?"),
+                text=_("When is the first retry after its first failure?"),
                 kind=Number(_("s"), within=3),
                 right=_first_wait_s,
             ),
@@ -253,70 +253,72 @@ DEAD_LETTER = Lab(
             hints=(_("Level 3 is 10 s, 4 is 30 s, 5 is one minute."),),
         ),
         Step(
-            title=_("Until it is given up"),
+            title=_("Until the retries end"),
             rate=60,
             do=_(
-                "Leave the handler as it is. Waiting takes 4 hours and 46 minutes of the sandbox, five minutes at 60×."
+                "Leave the handler unchanged. The retries take 4 hours and 46 minutes of sandbox time, five "
+                "minutes at 60×."
             ),
-            watch=_("The waits becoming longer, then the dead letters."),
+            watch=_("The growing retry delays, then the dead-letter queue."),
             mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler get it in all?"),
+                text=_("How many times in total will the handler receive it?"),
                 kind=Number(_("times"), within=1),
                 right=_count,
             ),
             check=_is_dead,
             say=Question(
-                text=_("How many times did the handler get it?"),
+                text=_("How many times did the handler receive it?"),
                 kind=Number(_("times")),
                 right=_count,
-                again=_("You wrote {given}; count its deliveries in the life of the message again."),
+                again=_("You wrote {given}; count the deliveries in the lifecycle of the message again."),
                 misreadings=(Misreading(RETRIES, lambda e, answer: answer == RETRIES_MOST),),
             ),
             why=Question(
                 text=_("What will happen to it now?"),
                 kind=Choice(
                     (
-                        ("given_up", _("Nothing by itself: no group reads the dead letters.")),
-                        ("again", _("It is tried once a day.")),
+                        ("given_up", _("Nothing: no group consumes the dead-letter queue.")),
+                        ("again", _("It is retried once a day.")),
                         ("deleted", _("It is deleted at once.")),
                     )
                 ),
                 right=lambda e: Truth("given_up"),
-                again=_("It is a message of {group}'s dead letter topic, and stays until its file is deleted."),
+                again=_("It is stored in the dead-letter topic of {group}, and stays until its file is deleted."),
             ),
             hints=(_("Sixteen retries, after the first try."),),
         ),
         Step(
-            title=_("Sent again, once"),
+            title=_("One resend"),
             do=_(
-                'Change the handler of {one} to "{good}". Then find the dead letter under Messages and send it again.'
+                'Change the handler of {one} to "{good}". Then find the dead-letter message under Messages and '
+                "resend it."
             ),
             watch=_('The key {key} in the Journal, with "also each message".'),
             mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler get it now?"), kind=Number(_("times")), right=_since_resent
+                text=_("How many times will the handler receive it now?"), kind=Number(_("times")), right=_since_resent
             ),
             check=_is_sent_again,
             say=Question(
-                text=_("How many times did it come after it was sent again?"),
+                text=_("How many times was it delivered after you resent it?"),
                 kind=Number(_("times")),
                 right=_since_resent,
                 again=_('You wrote {given}; search the Journal for {key} again, with "also each message".'),
             ),
             why=Question(
-                text=_("What brought it back?"),
+                text=_("What caused this delivery?"),
                 kind=Choice(
                     (
-                        ("by_hand", _("A copy was sent to {topic} by hand, as a new message.")),
-                        ("mended", _("The broker saw that the handler works again.")),
+                        ("by_hand", _("A copy was sent to {topic} manually, as a new message.")),
+                        ("mended", _("The broker detected that the handler works again.")),
                         ("retry", _("Its seventeenth retry was due.")),
                     )
                 ),
                 right=lambda e: Truth("by_hand"),
-                again=_("The broker knows nothing of handlers: look at what was done before it came."),
+                again=_("The broker has no information about handlers: look at the action before this delivery."),
             ),
-            hints=(_("The topic of the dead letters is called %DLQ% and the group."),),
+            hints=(_("The topic of dead-letter messages is named %DLQ% plus the group name."),),
         ),
     ),
     solve=_solve,

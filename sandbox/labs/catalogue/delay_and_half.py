@@ -72,7 +72,7 @@ def _is_due(evidence: Evidence) -> Verdict:
         plain = [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]
         if plain:
             return Verdict.wrong(NOT_DELAYED, key=n["key"], level=n["level"], rests_on=[plain[-1].seq])
-        return Verdict.not_yet(_("{key} is not sent yet."), key=n["key"])
+        return Verdict.not_yet(_("{key} has not been sent yet."), key=n["key"])
     level = sent.event.fields["delay_level"]
     if level != n["level"]:
         return Verdict.wrong(
@@ -85,9 +85,9 @@ def _is_due(evidence: Evidence) -> Verdict:
     due = [entry for entry in evidence.of(DelayedMessageDue, since=sent.seq) if entry.event.delay_level == level]
     records = records_of(evidence, n["key"], sent.seq)
     if not due or not records:
-        return Verdict.not_yet(_("{key} waits."), key=n["key"])
+        return Verdict.not_yet(_("{key} is waiting."), key=n["key"])
     return Verdict.met(
-        _("{key} came into q0 {passed_s} s after it was sent."),
+        _("{key} entered q0 {passed_s} s after it was sent."),
         key=n["key"],
         passed_s=(due[0].at_ms - sent.at_ms) // 1000,
         rests_on=[sent.seq, due[0].seq, *(row.seq for row in records.values())],
@@ -133,22 +133,22 @@ def _are_checked(evidence: Evidence) -> Verdict:
     n, prepared = evidence.numbers, _prepared(evidence)
     if len(prepared) < n["halves"]:
         return Verdict.not_yet(
-            _("{till} has prepared {now} of {halves} messages."), till=TILL, now=len(prepared), halves=n["halves"]
+            _("{till} has prepared {now} of {halves} half messages."), till=TILL, now=len(prepared), halves=n["halves"]
         )
     if committed := _ended(evidence, "commit"):
         return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0].seq])
     if _set_last(evidence, "handler") not in (None, "silent"):  # None: as the lab set it up
         return Verdict.wrong(WOULD_ANSWER, till=TILL)
     if _set_last(evidence, "rate_per_s"):
-        return Verdict.not_yet(_("{till} still prepares messages: set its rate to 0."), till=TILL)
+        return Verdict.not_yet(_("{till} is still preparing messages: set its rate to 0."), till=TILL)
     checks = {entry.event.transaction_id: entry.seq for entry in evidence.of(TransactionChecked)}
     missing = [entry for entry in prepared if entry.event.transaction_id not in checks]
     if missing:
         return Verdict.not_yet(
-            _("The broker has not asked about {count} of them: it does so every 60 s."), count=len(missing)
+            _("The broker has not checked {count} of them yet: it runs a check every 60 s."), count=len(missing)
         )
     return Verdict.met(
-        _("{count} half messages are stored, and {group} was given none, although the broker has asked about each."),
+        _("{count} half messages are stored and the broker has checked each one, but {group} received none."),
         count=len(prepared),
         group=n["group"],
         rests_on=[*(entry.seq for entry in prepared), *checks.values()],
@@ -181,16 +181,16 @@ def _open(evidence: Evidence) -> Truth:
 def _are_ended(evidence: Evidence) -> Verdict:
     committed, rolled_back = _ended(evidence, "commit"), _ended(evidence, "rollback")
     if not committed and not rolled_back:
-        return Verdict.not_yet(_("No transaction was ended yet."))
+        return Verdict.not_yet(_("No transaction has ended yet."))
     if len(committed) > 1 and not rolled_back:
         return Verdict.wrong(ONLY_COMMITS, rests_on=[entry.seq for entry in committed])
     if not committed or not rolled_back:
-        return Verdict.not_yet(_("One is ended: end another one in the other way."))
+        return Verdict.not_yet(_("One transaction has ended: end another one the other way."))
     stored = _in_topic(evidence)
     if stored.value != len(committed):
-        return Verdict.not_yet(_("What was committed is not in q0 yet."))
+        return Verdict.not_yet(_("The committed message is not in q0 yet."))
     return Verdict.met(
-        _("{committed} committed and {rolled_back} rolled back: q0 has {committed} more."),
+        _("{committed} committed and {rolled_back} rolled back: q0 received {committed} more."),
         committed=len(committed),
         rolled_back=len(rolled_back),
         rests_on=[*(entry.seq for entry in (*committed, *rolled_back)), *stored.rests_on],
@@ -279,24 +279,21 @@ def _thinks_deleted(hands: Hands) -> None:
     hands.why("deleted")
 
 
-NOT_DELAYED = _("{key} was sent without a delay, and was in q0 at once. Send it with delay level {level}.")
-LEVEL = _("You wrote {given}: that is the level. Levels are counted from 1 and queues from 0.")
+NOT_DELAYED = _("{key} was sent without a delay and entered q0 at once. Send it with delay level {level}.")
+LEVEL = _("You wrote {given}: that is the level. Levels start at 1, queues at 0.")
 ANSWERED = _(
-    "{till} has committed: its handler answers when the broker asks. Set the handler to silent, and have it "
-    "prepare messages again."
+    "{till} has committed: its handler answers checks. Set the handler to silent, and let it prepare messages again."
 )
-WOULD_ANSWER = _(
-    "The handler of {till} answers when the broker asks. Set it to silent, and have it prepare messages again."
-)
+WOULD_ANSWER = _("The handler of {till} answers checks. Set it to silent, and let it prepare messages again.")
 ONLY_COMMITS = _("Both were committed, so both are in q0. Roll another one back.")
-DELETED = _("Nothing in a log can be deleted singly: look for the half message on the page Store.")
+DELETED = _("A log cannot delete single records: look for the half message on the Store page.")
 
 DELAY_AND_HALF = Lab(
     slug="delay-and-half",
     number="N8",
     minutes=10,
-    title=_("When does a message exist?"),
-    goal=_("A delayed message and a half message are stored long before a consumer can see them."),
+    title=_("Message storage and visibility"),
+    goal=_("Delayed messages and half messages are stored long before consumers can receive them."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "EndTransaction"}),
@@ -305,77 +302,83 @@ DELAY_AND_HALF = Lab(
             title=_("A delayed message"),
             rate=2,
             do=_(
-                "Send one message with the key {key} and delay level {level} to {topic}, and wait until reader has it."
+                "Send one message with the key {key} and delay level {level} to {topic}, and wait until reader "
+                "receives it."
             ),
-            watch=_("The right end of q0, and the newest records on the page Store."),
+            watch=_("The right end of q0, and the newest records on the Store page."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Where will {key} be until it is due?"),
                 kind=Choice(
                     (
-                        ("hidden", _("in q0, where nobody is given it yet")),
+                        ("hidden", _("in q0, but not delivered yet")),
                         ("other", _("in another topic of the broker")),
-                        ("producer", _("with its producer, who sends it later")),
+                        ("producer", _("with its producer, which sends it later")),
                     )
                 ),
                 right=_where,
             ),
             check=_is_due,
             say=Question(
-                text=_("In which queue of SCHEDULE_TOPIC_XXXX has it waited? See its life on the page of the message."),
+                text=_("In which queue of SCHEDULE_TOPIC_XXXX did it wait? See its lifecycle on the message page."),
                 kind=Number(),
                 right=_waits_in,
-                again=_("You wrote {given}; each level has one queue of that topic, and the page Store shows which."),
+                again=_("You wrote {given}; that topic has one queue for each level, and the Store page shows which."),
                 misreadings=(Misreading(LEVEL, lambda e, answer: answer == e.numbers["level"]),),
             ),
             why=Question(
-                text=_("How did it come into q0?"),
+                text=_("How did it get into q0?"),
                 kind=Choice(
                     (
-                        ("copied", _("The broker stored it a second time, in {topic}.")),
+                        ("copied", _("The broker stored it a second time, this time in {topic}.")),
                         ("moved", _("The broker moved its record.")),
                         ("again", _("The producer sent it again.")),
                     )
                 ),
                 right=lambda e: Truth("copied"),
-                again=_("The log only grows: compare the places of both records."),
+                again=_("The log is append-only: compare the positions of both records."),
             ),
-            hints=(_("A queue gives its messages in order, so one that is not due would hold up all after it."),),
+            hints=(
+                _("A queue delivers its messages in order, so a message that is not due would block all later ones."),
+            ),
         ),
         Step(
             title=_("Half messages"),
             rate=20,
             do=_(
-                "till sends half messages and never says how its transactions end. Have it prepare {halves} or more: "
-                "set its rate to 1 per second, then to 0. Wait until the broker has asked about each."
+                "till sends half messages and never reports how its transactions end. Make it prepare {halves} "
+                "or more: set its rate to 1 per second, then to 0. Wait until the broker has checked each one."
             ),
             watch=_('"prepared" and "checked" in the journal, and the right end of q0.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("How many of these messages will be in q0 when the broker has asked about each?"),
+                text=_("How many of these messages will be in q0 after the broker has checked each one?"),
                 kind=Number(_("messages")),
                 right=_in_topic,
             ),
             check=_are_checked,
             say=Question(
-                text=_("How many transactions are open? See the tab Transactions of the page Messages."),
+                text=_("How many transactions are open? See the Transactions tab of the Messages page."),
                 kind=Number(_("transactions")),
                 right=_open,
-                again=_("You wrote {given}; count the rows of the tab Transactions that have no end."),
+                again=_("You wrote {given}; count the rows of the Transactions tab without an end."),
             ),
             why=Question(
-                text=_("Why does the broker ask?"),
+                text=_("Why does the broker check?"),
                 kind=Choice(
                     (
-                        ("asks", _("The end of a transaction may be lost on its way, and only the producer knows it.")),
-                        ("slow", _("To make the producer faster.")),
-                        ("default", _("After asking once it commits by itself.")),
+                        (
+                            "asks",
+                            _("The end of a transaction may be lost on the network, and only the producer knows it."),
+                        ),
+                        ("slow", _("To speed up the producer.")),
+                        ("default", _("After one check the broker commits the transaction itself.")),
                     )
                 ),
                 right=lambda e: Truth("asks"),
-                again=_("It asks up to 15 times, then it gives the message up: it never commits by itself."),
+                again=_("It checks up to 15 times, then drops the message: it never commits by itself."),
             ),
-            hints=(_("It asks once in 60 s about what is older than 6 s."),),
+            hints=(_("Every 60 s it checks transactions older than 6 s."),),
         ),
         Step(
             title=_("Commit and rollback"),
@@ -383,9 +386,7 @@ DELAY_AND_HALF = Lab(
             do=_("End one of the transactions with commit and another one with rollback."),
             watch=_("The right end of q0."),
             mark="queue:broker-a:0",
-            predict=Question(
-                text=_("How many messages will come into q0?"), kind=Number(_("messages")), right=_in_topic
-            ),
+            predict=Question(text=_("How many messages will enter q0?"), kind=Number(_("messages")), right=_in_topic),
             check=_are_ended,
             say=Question(
                 text=_("How many messages are in q0 now? Read its right end."),
@@ -394,16 +395,16 @@ DELAY_AND_HALF = Lab(
                 again=_("You wrote {given}; read the number at the right end of q0 again."),
             ),
             why=Question(
-                text=_("What became of the half message that was rolled back?"),
+                text=_("What happened to the half message that was rolled back?"),
                 kind=Choice(
                     (
                         ("stays", _("It stays in the log, marked as ended, until its file is deleted.")),
                         ("deleted", _("It was deleted from the log.")),
-                        ("dead", _("It went to the dead letter queue.")),
+                        ("dead", _("It went to the dead-letter queue.")),
                     )
                 ),
                 right=lambda e: Truth("stays"),
-                again=_("Look for its record on the page Store."),
+                again=_("Look for its record on the Store page."),
                 misreadings=(Misreading(DELETED, chosen("deleted")),),
             ),
             hints=(_("A commit stores the message once more, in its own topic."),),
@@ -411,10 +412,10 @@ DELAY_AND_HALF = Lab(
     ),
     solve=_solve,
     wrong=(
-        WrongScript("at once", "a message exists from its send on", NOT_DELAYED, _sends_at_once),
+        WrongScript("at once", "a message is visible as soon as it is sent", NOT_DELAYED, _sends_at_once),
         WrongScript("level", "levels and queues have the same numbers", LEVEL, _says_level),
         WrongScript("lets it answer", "a check changes nothing", ANSWERED, _lets_it_answer),
-        WrongScript("commits all", "every transaction is committed in the end", ONLY_COMMITS, _commits_all),
+        WrongScript("commits all", "every transaction is committed eventually", ONLY_COMMITS, _commits_all),
         WrongScript("deleted", "a rollback deletes the half message", DELETED, _thinks_deleted),
     ),
 )

@@ -75,7 +75,7 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(WAITS, console=CONSOLE)
     if records:
         return Verdict.met(
-            _("{key} was reported as failed ({status}), and it is stored at offset {offset}."),
+            _("{key} was reported as failed ({status}), but it is stored at offset {offset}."),
             key=n["paid"],
             status=failure.event.status,
             offset=min(records),
@@ -114,7 +114,7 @@ def _request_is_lost(evidence: Evidence) -> Verdict:
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["lost"], failure)
     return Verdict.met(
-        _("{key} was reported as failed ({status}), and it is stored nowhere."),
+        _("{key} was reported as failed ({status}), and it is not stored."),
         key=n["lost"],
         status=failure.event.status,
         rests_on=[send.seq, failure.seq],
@@ -130,7 +130,7 @@ def _sent_again(evidence: Evidence) -> Verdict:
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
     done = [entry for entries in again.values() for entry in entries]
     if not done:
-        return Verdict.not_yet(_("Neither {paid} nor {lost} was sent again yet."), paid=n["paid"], lost=n["lost"])
+        return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."), paid=n["paid"], lost=n["lost"])
     newest = max(done, key=lambda entry: entry.seq)
     failure = _failure(evidence, newest.seq)
     if failure is not None:
@@ -139,12 +139,12 @@ def _sent_again(evidence: Evidence) -> Verdict:
     if missing:
         if _passed_s(evidence, newest) > PATIENCE_S:
             return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
-        return Verdict.not_yet(_("{key} was not sent again yet."), key=missing[0])
+        return Verdict.not_yet(_("{key} has not been resent yet."), key=missing[0])
     records = {key: records_of(evidence, key, since=0) for key in again}
     if not all(records_of(evidence, key) for key in again):
         return Verdict.not_yet(WAITS, console=CONSOLE)
     return Verdict.met(
-        _("{paid} is stored {paid_times} times, {lost} {lost_times} times."),
+        _("{paid} is stored {paid_times} times, {lost} is stored {lost_times} times."),
         paid=n["paid"],
         lost=n["lost"],
         paid_times=len(records[n["paid"]]),
@@ -267,52 +267,51 @@ def _forgets_to_heal(hands: Hands) -> None:
     hands.see(15)
 
 
-NOT_SENT = _("{key} is not sent yet.")
-WAITS = _("{console} waits for the answer: 3 seconds at most.")
+NOT_SENT = _("{key} has not been sent yet.")
+WAITS = _("{console} is waiting for the response: 3 seconds at most.")
 ANSWERED = _(
-    "{key} was answered at once: the way from {broker} to {console} was open. Cut it first, and send {key} then."
+    "{key} was answered at once: the direction from {broker} to {console} was open. Cut it first, then send {key}."
 )
 BOTH_WAYS = _(
-    "Both ways are cut, and so {key} did not arrive either. Heal the link, send any message so that "
-    "{console} connects again, cut it from {broker} to {console} only, and send {key}."
+    "Both directions are cut, so {key} did not arrive either. Heal the link, send any message so that {console} "
+    "reconnects, cut it from {broker} to {console} only, and send {key}."
 )
 OTHER_WAY = _(
-    "{key} itself was lost: the way from {console} to {broker} was cut. Heal the link, send any message so "
-    "that {console} connects again, cut it from {broker} to {console}, and send {key}."
+    "{key} itself was lost: the direction from {console} to {broker} was cut. Heal the link, send any message so "
+    "that {console} reconnects, cut it from {broker} to {console}, and send {key}."
 )
 NO_CONNECTION = _(
-    "{status}: {console} had no connection, because it closes one after a timeout, and could not open "
-    "another. Heal the link, send any message so that it connects, cut again, and send {key}."
+    "{status}: {console} had no connection. It closes one after a timeout, and could not open another. Heal the "
+    "link, send any message so that it reconnects, cut again, and send {key}."
 )
 ARRIVED = _(
-    "{key} has arrived and is stored: the way from {console} to {broker} was open. Cut that one, and send "
-    "{key} once more."
+    "{key} arrived and is stored: the direction from {console} to {broker} was open. Cut that direction, and "
+    "send {key} again."
 )
 STILL_CUT = _("It failed again: the link between {console} and {broker} is still cut. Heal it first.")
 ONE_ONLY = _(
-    "{key} was reported as failed too, and the application knows no more about it than about the other one: "
-    "send it again."
+    "{key} was also reported as failed, and the application cannot distinguish it from the other one: send it again."
 )
-OLD_END = _("You wrote {given}: so many there were before {paid} was sent. Read the right end of q0 again.")
-BROKEN = _("It gave up after 3 s, but the message had been with the broker since the first millisecond.")
+OLD_END = _("You wrote {given}: that was the count before {paid} was sent. Read the right end of q0 again.")
+BROKEN = _("The send timed out after 3 s, but the broker had received the message within the first millisecond.")
 
 FAILED_SEND = Lab(
     slug="failed-send",
     number="N4",
     minutes=8,
     title=_("Failed send, stored message"),
-    goal=_("A send that is reported as failed may have stored its message, and the retry is then the duplicate."),
+    goal=_("A send reported as failed may have stored its message; a retry then creates a duplicate."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "CutLink", "HealLink"}),
     steps=(
         Step(
-            title=_("The answer is lost"),
+            title=_("Lost response"),
             do=_(
-                "Cut the link from {broker} to {console} this way only (Topology), and send one message with the key "
-                "{paid} to {topic}. {console} is who sends by hand."
+                "On the Topology page, cut the link from {broker} to {console} in this direction only. Then send "
+                "one message with the key {paid} to {topic}. {console} is the client for manual sends."
             ),
-            watch=_("The right end of q0; then SendFailed on the page Journal."),
+            watch=_("The right end of q0; then SendFailed on the Journal page."),
             mark="queue:{row}",
             predict=Question(
                 text=_("The send of {paid} will be reported as failed. How many times will {paid} be stored?"),
@@ -331,27 +330,29 @@ FAILED_SEND = Lab(
                 text=_("What was lost?"),
                 kind=Choice(
                     (
-                        ("answer", _("the broker's answer")),
+                        ("answer", _("the response of the broker")),
                         ("message", _("the message on its way to the broker")),
                         ("broken", _("nothing: the broker was too slow")),
                     )
                 ),
                 right=lambda e: Truth("answer"),
-                again=_("{paid} is in q0, and {group} has consumed it: it cannot have been lost on its way there."),
+                again=_(
+                    "{paid} is in q0, and {group} has consumed it: it cannot have been lost on its way to the broker."
+                ),
                 misreadings=(Misreading(BROKEN, chosen("broken")),),
             ),
-            hints=(_("Requests still arrive: only the way back is cut."),),
+            hints=(_("Requests still arrive: only the response direction is cut."),),
         ),
         Step(
-            title=_("The message is lost"),
+            title=_("Lost message"),
             do=_(
-                "Heal the link and send any message, so that {console} connects again. Then cut the link from "
-                "{console} to {broker} this way only, and send one message with the key {lost}."
+                "Heal the link and send any message, so that {console} reconnects. Then cut the link from "
+                "{console} to {broker} in this direction only, and send one message with the key {lost}."
             ),
-            watch=_("The right end of q0; then SendFailed on the page Journal."),
+            watch=_("The right end of q0; then SendFailed on the Journal page."),
             mark="queue:{row}",
             predict=Question(
-                text=_("What will {console} be notified of?"),
+                text=_("What will be reported to {console}?"),
                 kind=Choice(
                     (
                         ("same", _("the same failure as with {paid}")),
@@ -363,34 +364,34 @@ FAILED_SEND = Lab(
             ),
             check=_request_is_lost,
             say=Question(
-                text=_("Which status does the newest SendFailed of the journal name?"),
+                text=_("Which status does the newest SendFailed in the journal show?"),
                 kind=Choice(
                     (
-                        (TIMEOUT, _("SendTimeout: no answer in 3 s")),
+                        (TIMEOUT, _("SendTimeout: no response in 3 s")),
                         (UNCONNECTED, _("ConnectFailed: no connection")),
-                        ("none", _("a code of the broker: it has refused the message")),
+                        ("none", _("a response code: the broker refused the message")),
                     )
                 ),
                 right=_status,
-                again=_("Look at the newest SendFailed on the page Journal again."),
+                again=_("Look at the newest SendFailed on the Journal page again."),
             ),
             why=Question(
-                text=_("{paid} is stored, {lost} is not. How can {console} know?"),
+                text=_("{paid} is stored, {lost} is not. How can {console} distinguish them?"),
                 kind=Choice(
                     (
-                        ("cannot", _("It cannot: in both cases no answer came.")),
-                        ("time", _("By the time it took.")),
-                        ("offset", _("By the offset in the answer.")),
+                        ("cannot", _("It cannot: it received no response in either case.")),
+                        ("time", _("By the duration.")),
+                        ("offset", _("By the offset in the response.")),
                     )
                 ),
                 right=lambda e: Truth("cannot"),
-                again=_("Compare both SendFailed: same status, same 3 seconds, and no answer with an offset in it."),
+                again=_("Compare both SendFailed events: same status, same 3 seconds, and no response with an offset."),
             ),
-            hints=(_("{console} knows what it has sent and what was answered, and nothing else."),),
+            hints=(_("{console} knows only what it sent and which responses it received."),),
         ),
         Step(
-            title=_("The retry is the duplicate"),
-            do=_("Heal the link, and send {paid} and {lost} once more, as an application does after an error."),
+            title=_("A retry as the duplicate"),
+            do=_("Heal the link, and send {paid} and {lost} again, as an application does after an error."),
             watch=_("The right end of q0."),
             mark="queue:{row}",
             predict=Question(
@@ -400,27 +401,27 @@ FAILED_SEND = Lab(
             ),
             check=_sent_again,
             say=Question(
-                text=_("How often does the page Messages find {paid} in {topic}?"),
+                text=_("How many times does the Messages page find {paid} in {topic}?"),
                 kind=Number(_("times")),
                 right=lambda e: _stored(e, "paid", since=0),
-                again=_("You wrote {given}; search for the key {paid} on the page Messages."),
+                again=_("You wrote {given}; search for the key {paid} on the Messages page."),
             ),
             why=Question(
-                text=_("What keeps {group} from booking {paid} twice?"),
+                text=_("What prevents {group} from booking {paid} twice?"),
                 kind=Choice(
                     (
                         ("key", _("A handler that books each key once.")),
                         ("timeout", _("A longer timeout of the producer.")),
-                        ("never", _("A producer that never sends again.")),
+                        ("never", _("A producer that never resends.")),
                     )
                 ),
                 right=lambda e: Truth("key"),
                 again=_(
-                    "A longer timeout waits longer for the same lost answer, and without a retry {lost} would be "
-                    "missing."
+                    "A longer timeout only waits longer for the same lost response, and without a retry {lost} "
+                    "would be missing."
                 ),
             ),
-            hints=(_("One of the two is stored already."),),
+            hints=(_("One of the two is already stored."),),
         ),
     ),
     solve=_solve,

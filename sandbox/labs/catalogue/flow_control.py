@@ -72,7 +72,7 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
     held = _held(evidence, "count")
     if held is not None:
         return Verdict.met(
-            _("{reader} held back at {value} messages: more than {count_most} may not wait."),
+            _("{reader} stopped pulling at {value} messages: at most {count_most} may wait."),
             reader=READER,
             value=held.event.value,
             count_most=COUNT_MOST,
@@ -81,7 +81,7 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
     sent = _sent(evidence)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
         return Verdict.wrong(SMALL, sent=sent, reader=READER, count_most=COUNT_MOST)
-    return Verdict.not_yet(_("{reader} is not held back yet."), reader=READER)
+    return Verdict.not_yet(_("{reader} is not throttled yet."), reader=READER)
 
 
 def _waiting(evidence: Evidence) -> Truth:
@@ -96,14 +96,14 @@ def _is_calm(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{reader} works as slowly as before."), reader=READER)
     changes = _changes(evidence)
     if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
-        return Verdict.met(_("{reader} pulls without being held back."), reader=READER, rests_on=[changes[-1].seq])
+        return Verdict.met(_("{reader} pulls without throttling."), reader=READER, rests_on=[changes[-1].seq])
     if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not (changes and changes[-1].event.limit is None):
         return Verdict.wrong(
-            _("{reader} is still held back: it takes {work_ms} ms for a message. Make it faster."),
+            _("{reader} is still throttled: it takes {work_ms} ms for a message. Make it faster."),
             reader=READER,
             work_ms=_work_ms(evidence),
         )
-    return Verdict.not_yet(_("{reader} works through what waits."), reader=READER)
+    return Verdict.not_yet(_("{reader} is processing the waiting messages."), reader=READER)
 
 
 def _work_ms(evidence: Evidence) -> int:
@@ -116,7 +116,7 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
     slow = [entry for entry in evidence.actions("ChangeActor") if entry.event.fields["slow_ms"]]
     if held is not None:
         return Verdict.met(
-            _("{reader} held back with a span of {value}: {span_most} are allowed."),
+            _("{reader} was throttled at an offset span of {value}: {span_most} are allowed."),
             reader=READER,
             value=held.event.value,
             span_most=SPAN_MOST,
@@ -127,7 +127,7 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
         return Verdict.wrong(NOTHING_HELD, span_most=SPAN_MOST)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
         return Verdict.wrong(TOO_FEW, sent=sent, span_most=SPAN_MOST)
-    return Verdict.not_yet(_("{reader} is not held back yet."), reader=READER)
+    return Verdict.not_yet(_("{reader} is not throttled yet."), reader=READER)
 
 
 def _span(evidence: Evidence) -> Truth:
@@ -198,24 +198,22 @@ def _too_few(hands: Hands) -> None:
     hands.see(PATIENCE_S + 15)
 
 
-SIZE = _("200 bytes a message: a thousand of them are far from 100 MiB. Read the card of {reader} again.")
-SMALL = _("{sent} messages were sent, and {reader} never had more than {count_most} waiting: send a larger burst.")
-ONE_QUEUE = _(
-    "The topic has one queue, and a queue has one reader: the new member has nothing to do. Make {reader} faster."
-)
+SIZE = _("A message has 200 bytes, so a thousand are far below 100 MiB. Read the card of {reader} again.")
+SMALL = _("{sent} messages were sent, but {reader} never had more than {count_most} waiting: send a larger burst.")
+ONE_QUEUE = _("The topic has one queue, and a queue has one reader: the new member is idle. Make {reader} faster.")
 NOTHING_HELD = _(
-    "No message is held: each is done before {span_most} others have come. Make the next message of the "
-    "queue slow, and send again."
+    "No message is stuck: each one finishes before {span_most} later messages arrive. Make the next message of "
+    "the queue slow, and send again."
 )
 TOO_FEW = _(
-    "{sent} messages came after the slow one. The span is the distance from it to the newest that was pulled: "
+    "{sent} messages arrived after the slow one. The span is the distance from it to the newest pulled message: "
     "send more than {span_most}."
 )
 LIMITS = Choice(
     (
         ("count", _("the count: 1 000 messages of a queue")),
         ("size", _("the size: 100 MiB of a queue")),
-        ("span", _("the span: 2 000 from the oldest to the newest")),
+        ("span", _("the offset span: 2 000 from the oldest to the newest")),
     )
 )
 
@@ -223,16 +221,16 @@ FLOW_CONTROL = Lab(
     slug="flow-control",
     number="N7",
     minutes=9,
-    title=_("Flow control: which limit holds it?"),
-    goal=_("A member that stops pulling is not broken: three limits protect its memory, and each has its own cure."),
+    title=_("Flow control: which limit applies?"),
+    goal=_("A member that stops pulling is not broken. Three limits protect its memory, and each has its own fix."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "StartConsumer"}),
     steps=(
         Step(
-            title=_("Too much at once"),
+            title=_("A burst that is too large"),
             do=_("Send a burst of {burst} messages to {topic}, and watch {reader}."),
-            watch=_('"Fullest q." on the card of {reader}, and its chevron on the strip.'),
+            watch=_('"Fullest queue" on the card of {reader}, and its chevron on the strip.'),
             mark="member:{reader}",
             predict=Question(
                 text=_("At how many waiting messages will {reader} stop pulling?"),
@@ -244,35 +242,35 @@ FLOW_CONTROL = Lab(
                 text=_("Which limit does the journal name?"),
                 kind=LIMITS,
                 right=lambda e: Truth("count"),
-                again=_('Read the line "flow" of the journal: it names the limit.'),
+                again=_('Read the "flow" row of the journal: it names the limit.'),
                 misreadings=(Misreading(SIZE, chosen("size")),),
             ),
             why=Question(
-                text=_("What is the limit for?"),
+                text=_("What does this limit protect?"),
                 kind=Choice(
                     (
-                        ("memory", _("It keeps the client's memory small when its listener is slow.")),
-                        ("broker", _("It protects the broker from too many requests.")),
-                        ("order", _("It keeps the messages in order.")),
+                        ("memory", _("The memory of the client, when its listener is slow.")),
+                        ("broker", _("The broker, from too many requests.")),
+                        ("order", _("The order of the messages.")),
                     )
                 ),
                 right=lambda e: Truth("memory"),
-                again=_("The broker has no part in it: the client does not ask for more."),
+                again=_("The broker is not involved: the client sends no further pulls."),
             ),
-            hints=(_("{reader} finishes 50 messages a second; the broker hands out thousands."),),
+            hints=(_("{reader} finishes 50 messages a second; the broker can deliver thousands."),),
         ),
         Step(
-            title=_("The cure"),
-            do=_("Let {reader} pull again: find what is too slow, and change it."),
-            watch=_('"Fullest q." on the card of {reader}.'),
+            title=_("The fix"),
+            do=_("Make {reader} pull again: find what is too slow, and change it."),
+            watch=_('"Fullest queue" on the card of {reader}.'),
             mark="member:{reader}",
             predict=Question(
-                text=_("What will help?"),
+                text=_("Which change will help?"),
                 kind=Choice(
                     (
                         ("member", _("a second member of the group")),
                         ("faster", _("a faster listener")),
-                        ("wait", _("nothing: it stays held back")),
+                        ("wait", _("nothing: it stays throttled")),
                     )
                 ),
                 right=lambda e: Truth("faster"),
@@ -281,25 +279,25 @@ FLOW_CONTROL = Lab(
             hints=(_('"Slow" on the card sets how long a message takes: {fast_ms} ms, for example.'),),
         ),
         Step(
-            title=_("Fast, and held back all the same"),
+            title=_("Fast but throttled"),
             do=_("Make the next message of the queue slow for {reader} (600 s), and send {burst} messages again."),
-            watch=_('"Span" on the card of {reader}.'),
+            watch=_('"Offset span" on the card of {reader}.'),
             mark="member:{reader}",
-            predict=Question(text=_("Which limit will hold {reader} now?"), kind=LIMITS, right=_span),
+            predict=Question(text=_("Which limit will throttle {reader} now?"), kind=LIMITS, right=_span),
             check=_is_held_by_span,
             say=Question(
-                text=_("Which limit does the journal name now?"),
+                text=_("Which limit does the journal name this time?"),
                 kind=LIMITS,
                 right=_span,
-                again=_('Read the newest line "flow" of the journal.'),
+                again=_('Read the newest "flow" row of the journal.'),
             ),
             why=Question(
-                text=_("Hardly any message waits. Why is it held back?"),
+                text=_("Very few messages are waiting. Why is it throttled?"),
                 kind=Choice(
                     (
                         ("oldest", _("The oldest unfinished message is too far behind the newest.")),
                         ("threads", _("All threads are busy.")),
-                        ("broker", _("The broker does not hand out more.")),
+                        ("broker", _("The broker delivers no more messages.")),
                     )
                 ),
                 right=lambda e: Truth("oldest"),
@@ -307,8 +305,8 @@ FLOW_CONTROL = Lab(
             ),
             hints=(
                 _(
-                    "After a crash everything from the oldest unfinished message on comes again: the span limits how "
-                    "much that is."
+                    "After a crash, everything from the oldest unfinished message on is redelivered: the span "
+                    "limits that amount."
                 ),
             ),
         ),

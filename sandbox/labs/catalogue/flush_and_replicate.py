@@ -84,7 +84,7 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
     """The newest send and the power cut after it, or what is missing."""
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
-        return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=n["topic"])
     killed = [
         entry
         for entry in evidence.of(BrokerStopped, since=sent[-1].seq)
@@ -94,10 +94,10 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
     if killed and not lost:
         return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0].seq])
     if not lost:
-        return Verdict.not_yet(_("{broker} still has power."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still powered on."), broker=BROKER)
     if not _on_master(evidence, sent[-1]):
         return Verdict.wrong(
-            _("No message was stored before the cut. Start {broker}, send and cut again."),
+            _("No message was stored before the power cut. Start {broker}, send again and cut its power again."),
             broker=BROKER,
             rests_on=[sent[-1].seq, lost[0].seq],
         )
@@ -111,12 +111,12 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
     sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
         return Verdict.wrong(
-            _("{broker} flushes with SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
+            _("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
         )
     if not lost.event.answered:
         return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
     return Verdict.met(
-        _("{answered} messages had their OK, and are gone."),
+        _("{answered} messages were acknowledged with OK, and are lost."),
         answered=lost.event.answered,
         rests_on=[sent.seq, lost.seq],
     )
@@ -142,7 +142,7 @@ def _none_is_lost(evidence: Evidence) -> Verdict:
         return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
     stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
     return Verdict.met(
-        _("{stored} messages were stored; of those with an OK {answered} are gone."),
+        _("{stored} messages were stored; {answered} of those with an OK are lost."),
         stored=sum(entry.event.count for entry in stored),
         answered=lost.event.answered,
         rests_on=[sent.seq, lost.seq],
@@ -184,7 +184,10 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
         return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent.seq])
     if not _slave_runs(evidence, lost.seq):
         return Verdict.wrong(
-            _("The slave of {broker} did not run, so it has nothing. Start both, send and cut again."),
+            _(
+                "The slave of {broker} was not running, so it has no messages. Start both, send again and cut "
+                "the power again."
+            ),
             broker=BROKER,
             rests_on=[lost.seq],
         )
@@ -310,28 +313,30 @@ def _starts_the_old_master(hands: Hands) -> None:
 
 
 KILLED = _(
-    "The process of {broker} ended, and its machine did not: the page cache outlives a process. Start it, send "
-    "again and cut its power."
+    "The process of {broker} ended, but its machine kept running, and the page cache outlives a process. Start "
+    "{broker}, send again and cut its power."
 )
 FLUSHED = _(
-    "All of it was on disk: {broker} flushes within 10 s. Start it again, send once more, and cut its power "
-    "within a few seconds."
+    "Every message was on disk: {broker} flushes within 10 s. Start it, send again, and cut its power within a "
+    "few seconds."
 )
-STILL_ASYNC = _("{broker} flushes with ASYNC_FLUSH still. Start it, set SYNC_FLUSH, send and cut again.")
-NOT_SET = _("The OK did not wait for the slave. Start {broker}, set ASYNC_FLUSH and SYNC_MASTER, send and cut again.")
+STILL_ASYNC = _("{broker} still uses ASYNC_FLUSH. Start it, set SYNC_FLUSH, send and cut the power again.")
+NOT_SET = _(
+    "The OK did not wait for the slave. Start {broker}, set ASYNC_FLUSH and SYNC_MASTER, send and cut the power again."
+)
 OLD_MASTER = _(
-    "The old master of {broker} is back with what its disk has, and the slave has more. Cut its power again "
-    "and make the slave the master."
+    "The old master of {broker} is running again with the data on its disk, but the slave has more. Cut its "
+    "power again and make the slave the master."
 )
-NO_MACHINE = _("A disk that is flushed is no help when the machine does not come back.")
+NO_MACHINE = _("Data flushed to a disk is lost if the machine never returns.")
 
 FLUSH_AND_REPLICATE = Lab(
     slug="flush-and-replicate",
     number="14",
     minutes=12,
     template="replicas",
-    title=_("What an OK is worth"),
-    goal=_("Which messages with an OK are gone after a power cut, by flush and by replication."),
+    title=_("Durability of an acknowledged message"),
+    goal=_("Which messages with an OK are lost after a power cut, by flush mode and replication mode."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset(
@@ -348,21 +353,21 @@ FLUSH_AND_REPLICATE = Lab(
     ),
     steps=(
         Step(
-            title=_("ASYNC_FLUSH, no slave"),
+            title=_("ASYNC_FLUSH without slave"),
             do=_(
-                "The slave is stopped. Send {count} messages to {topic} at {rate} per second, and cut the power of "
-                "{broker} some 2 seconds later (Topology)."
+                "The slave is stopped. Send {count} messages to {topic} at {rate} per second. About 2 seconds "
+                "later, cut the power of {broker} (Topology)."
             ),
-            watch=_('How far the log is flushed, on the page Store; then "lost" in the journal.'),
+            watch=_('The flushed position of the log, on the Store page; then "lost" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("Will messages be lost for which the producer had an OK?"),
+                text=_("Will messages be lost for which the producer received an OK?"),
                 kind=Choice((("none", _("none")), ("some", _("some")))),
                 right=_any_lost,
             ),
             check=_some_are_lost,
             say=Question(
-                text=_("How many messages with an OK are gone?"),
+                text=_("How many messages with an OK are lost?"),
                 kind=Number(_("messages")),
                 right=_lost,
                 again=_('You wrote {given}; read "lost" in the journal again.'),
@@ -373,37 +378,40 @@ FLUSH_AND_REPLICATE = Lab(
                     (
                         ("memory", _("in the page cache of the machine")),
                         ("disk", _("on its disk")),
-                        ("producer", _("with the producer")),
+                        ("producer", _("on the producer")),
                     )
                 ),
                 right=lambda e: Truth("memory"),
-                again=_("What was on disk is there again when {broker} starts."),
+                again=_("Messages on the disk are available again when {broker} starts."),
             ),
             hints=(_("With ASYNC_FLUSH the OK does not wait for the disk."),),
         ),
         Step(
             title=_("SYNC_FLUSH"),
-            do=_("Start {broker}, set SYNC_FLUSH, wait some 10 seconds, then send {count} messages and cut again."),
-            watch=_('How far the log is flushed, on the page Store; then "lost" in the journal.'),
+            do=_(
+                "Start {broker}, set SYNC_FLUSH, and wait about 10 seconds. Then send {count} messages and cut "
+                "the power again."
+            ),
+            watch=_('The flushed position of the log, on the Store page; then "lost" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("Will messages be lost for which the producer had an OK?"),
+                text=_("Will messages be lost for which the producer received an OK?"),
                 kind=Choice((("none", _("none")), ("some", _("some")))),
                 right=_any_lost,
             ),
             check=_none_is_lost,
             say=Question(
-                text=_("How many messages with an OK are gone?"),
+                text=_("How many messages with an OK are lost?"),
                 kind=Number(_("messages")),
                 right=_lost,
                 again=_('You wrote {given}; read "lost" in the journal again.'),
             ),
             why=Question(
-                text=_("For what did each OK wait?"),
+                text=_("What did each OK wait for?"),
                 kind=Choice(
                     (
-                        ("disk", _("until its message was on disk")),
-                        ("slave", _("until a slave had it")),
+                        ("disk", _("for its message to be on disk")),
+                        ("slave", _("for a slave to receive the message")),
                         ("second", _("for one second")),
                     )
                 ),
@@ -415,11 +423,11 @@ FLUSH_AND_REPLICATE = Lab(
         Step(
             title=_("SYNC_MASTER"),
             do=_(
-                "Start {broker} and its slave, set ASYNC_FLUSH and SYNC_MASTER, and wait some 10 seconds. Send "
-                "{count} messages, cut the power of the master, make the slave the master, and start a consumer of "
-                "{group} that begins at FIRST."
+                "Start {broker} and its slave, set ASYNC_FLUSH and SYNC_MASTER, and wait about 10 seconds. Send "
+                "{count} messages, cut the power of the master, and make the slave the master. Then start a "
+                "consumer of {group} that begins at FIRST."
             ),
-            watch=_('"lost" in the journal, then what {group} is given.'),
+            watch=_('"lost" in the journal, then the messages that {group} receives.'),
             mark="journal",
             predict=Question(
                 text=_("Will messages with an OK be missing in the end?"),
@@ -434,27 +442,29 @@ FLUSH_AND_REPLICATE = Lab(
                 again=_('You wrote {given}; read "lost" in the journal again.'),
             ),
             why=Question(
-                text=_("A machine loses its power and never starts again. With what is every OK kept?"),
+                text=_("A machine loses power and never starts again. Which setting keeps every message with an OK?"),
                 kind=Choice(
                     (
-                        ("both", _("with SYNC_MASTER, however it flushes")),
-                        ("flush", _("with SYNC_FLUSH, however it replicates")),
-                        ("any", _("with either")),
+                        ("both", _("SYNC_MASTER, with any flush mode")),
+                        ("flush", _("SYNC_FLUSH, with any replication mode")),
+                        ("any", _("either of them")),
                     )
                 ),
                 right=lambda e: Truth("both"),
-                again=_("Only what another machine has is left then."),
+                again=_("Then only data on another machine remains."),
                 misreadings=(Misreading(NO_MACHINE, chosen("flush")),),
             ),
-            hints=(_("A slave that has just connected is silent for 5 s: only then does it follow."),),
+            hints=(_("A slave that has just connected receives nothing for 5 s; then replication starts."),),
         ),
     ),
     solve=_solve,
     wrong=(
         WrongScript("kills", "a killed process loses messages", KILLED, _kills),
-        WrongScript("cuts late", "asynchronous means never", FLUSHED, _cuts_late),
+        WrongScript("cuts late", "asynchronous means never flushed", FLUSHED, _cuts_late),
         WrongScript("changes nothing", "an OK means on disk", STILL_ASYNC, _changes_nothing),
-        WrongScript("async replication", "a slave that runs has everything", NOT_SET, _keeps_async_replication),
-        WrongScript("old master", "the old master has what the slave has", OLD_MASTER, _starts_the_old_master),
+        WrongScript("async replication", "a running slave has every message", NOT_SET, _keeps_async_replication),
+        WrongScript(
+            "old master", "the old master has everything that the slave has", OLD_MASTER, _starts_the_old_master
+        ),
     ),
 )

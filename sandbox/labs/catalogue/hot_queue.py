@@ -86,7 +86,7 @@ def _sending_from(evidence: Evidence) -> int | None:
 def _is_hot(evidence: Evidence) -> Verdict:
     from_ms = _sending_from(evidence)
     if from_ms is None:
-        return Verdict.not_yet(_("shop does not send yet."))
+        return Verdict.not_yet(_("shop is not sending yet."))
     passed_s = (evidence.now_ms - from_ms) // 1000
     if passed_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=WATCH_S)
@@ -118,7 +118,7 @@ def _all_have_one(evidence: Evidence) -> Verdict:
     if held_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
     return Verdict.met(
-        _("Every queue has a member of its own, and the lag grows on: {lag}."),
+        _("Each queue has its own member, but the lag keeps growing: {lag}."),
         lag=evidence.lag(n["group"], n["topic"]),
         rests_on=[entry.seq for entry in assigned.values()],
     )
@@ -138,7 +138,7 @@ def _is_even(evidence: Evidence) -> Verdict:
     if not started:
         if evidence.actions("StartConsumer"):
             return Verdict.wrong(FIFTH)
-        return Verdict.not_yet(_("No producer with another key was started yet."))
+        return Verdict.not_yet(_("No producer with another key has been started yet."))
     newest = started[-1]
     fields = newest.event.fields
     from_ms = newest.at_ms + 2_000
@@ -152,7 +152,7 @@ def _is_even(evidence: Evidence) -> Verdict:
         if not evidence.actions("StopActor") and not _is_silent(evidence):
             return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest.seq])
         return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest.seq])
-    return Verdict.met(_("The hottest queue gets {percent} % now."), percent=round(percent), rests_on=[newest.seq])
+    return Verdict.met(_("The hottest queue now receives {percent} %."), percent=round(percent), rests_on=[newest.seq])
 
 
 def _even_share(evidence: Evidence) -> Truth:
@@ -228,22 +228,25 @@ def _blames_the_member(hands: Hands) -> None:
 
 
 MEMBER = _(
-    "Its member is not slow: it takes as long for a message as the other. Compare how much comes into each queue."
+    "Its member is not slow: it takes as long for a message as the others do. Compare how many messages enter "
+    "each queue."
 )
-FIFTH = _("Each queue has its member already: a fifth one has nothing to read. Change the key.")
+FIFTH = _("Each queue already has its member: a fifth member would have no queue. Change the key.")
 OLD_KEY = _("shop still sends with its old key; stop it. The hottest queue gets {percent} %.")
 SAME_KEY = _(
-    "With the key {key} the hottest queue still gets {percent} %: choose one that differs from message to message."
+    "With the key {key} the hottest queue still receives {percent} %: choose a key that differs for each message."
 )
 
-WHICH = Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All get about the same."))))
+WHICH = Choice(
+    (*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All receive about the same.")))
+)
 
 HOT_QUEUE = Lab(
     slug="hot-queue",
     number="N6",
     minutes=10,
     title=_("A hot queue"),
-    goal=_("Why one queue lags while the others are idle, and what does not help."),
+    goal=_("Why one queue lags while the others are idle, and which fixes do not help."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StartProducer", "StopActor"}),
@@ -252,20 +255,19 @@ HOT_QUEUE = Lab(
             title=_("A big customer"),
             rate=4,
             do=_(
-                "Of ten messages, about {of_ten} have the key {big}, and the key chooses the queue. Let shop send "
-                "{rate} "
-                "messages a second, and watch for 40 seconds."
+                "About {of_ten} of ten messages have the key {big}, and the key selects the queue. Make shop "
+                "send {rate} messages a second, and watch for 40 seconds."
             ),
             watch=_("The lag of each queue."),
             mark="lanes",
             predict=Question(
-                text=_("What share of the messages will the hottest queue get?"),
+                text=_("What share of the messages will the hottest queue receive?"),
                 kind=Number("%", within=12),
                 right=_hot_share,
             ),
             check=_is_hot,
             say=Question(
-                text=_("Which queue gets the most?"),
+                text=_("Which queue receives the most?"),
                 kind=WHICH,
                 right=_hottest,
                 again=_("Compare the newest offsets of the queues again: one is far ahead."),
@@ -274,13 +276,13 @@ HOT_QUEUE = Lab(
                 text=_("Why this one?"),
                 kind=Choice(
                     (
-                        ("key", _("All messages of a key go to one queue, and {big} sends most.")),
-                        ("member", _("Its member is slower than the other.")),
-                        ("first", _("The first queue is always filled first.")),
+                        ("key", _("All messages with one key go to one queue, and {big} sends the most.")),
+                        ("member", _("Its member is slower than the others.")),
+                        ("first", _("The first queue always fills first.")),
                     )
                 ),
                 right=lambda e: Truth("key"),
-                again=_("Another seed has another hot queue: it follows from the key."),
+                again=_("Another seed gives another hot queue: it follows from the key."),
                 misreadings=(Misreading(MEMBER, chosen("member")),),
             ),
             hints=(_("The queue is the hash of the key, modulo the number of queues."),),
@@ -288,12 +290,16 @@ HOT_QUEUE = Lab(
         Step(
             title=_("More members"),
             rate=4,
-            do=_("Start members of {group} until each queue has one of its own: {more} in all. Watch for 40 seconds."),
+            do=_(
+                "Start members of {group} until each queue has its own member: {more} in total. Watch for 40 seconds."
+            ),
             watch=_("The lag of the hot queue."),
             mark="header:lag",
             predict=Question(
-                text=_("What will the lag do with {more} members?"),
-                kind=Choice((("shrinks", _("It shrinks: twice as many work.")), ("grows", _("It goes on growing.")))),
+                text=_("How will the lag change with {more} members?"),
+                kind=Choice(
+                    (("shrinks", _("It shrinks: twice as many members work.")), ("grows", _("It keeps growing.")))
+                ),
                 right=lambda e: Truth("grows"),
             ),
             check=_all_have_one,
@@ -307,22 +313,25 @@ HOT_QUEUE = Lab(
                 text=_("Why did they not help?"),
                 kind=Choice(
                     (
-                        ("one_at_a_time", _("The hot queue still has one reader, one message at a time.")),
-                        ("late", _("They came too late for the old messages.")),
-                        ("network", _("The broker cannot send faster.")),
+                        (
+                            "one_at_a_time",
+                            _("The hot queue still has one reader, which processes one message at a time."),
+                        ),
+                        ("late", _("They started too late for the old messages.")),
+                        ("network", _("The broker cannot deliver faster.")),
                     )
                 ),
                 right=lambda e: Truth("one_at_a_time"),
                 again=_("The other members are idle: look at their queues."),
             ),
-            hints=(_("{work_ms} ms a message: how many a second can one reader do?"),),
+            hints=(_("{work_ms} ms for a message: how many can one reader process a second?"),),
         ),
         Step(
             title=_("Another key"),
             rate=4,
             do=_(
-                "Set the rate of shop to 0. Start another producer of {topic}, {rate} messages a second by hash, with "
-                "a key that differs from message to message, such as order-{{n}}. Watch for 20 seconds."
+                "Set the rate of shop to 0. Start another producer of {topic} that sends {rate} messages a "
+                "second by hash. Its key must differ for each message, such as order-{{n}}. Watch for 20 seconds."
             ),
             watch=_("The newest offsets of all queues."),
             mark="lanes",
@@ -331,16 +340,16 @@ HOT_QUEUE = Lab(
             ),
             check=_is_even,
             say=Question(
-                text=_("Which queue gets the most of the new messages?"),
+                text=_("Which queue receives the most new messages?"),
                 kind=WHICH,
                 right=lambda e: Truth("even"),
-                again=_("Compare how fast the newest offsets rise: {given} is not ahead any more."),
+                again=_("Compare how fast the newest offsets rise: {given} is no longer ahead."),
             ),
             why=Question(
                 text=_("What is the price?"),
                 kind=Choice(
                     (
-                        ("order", _("Messages of one customer are no longer in order.")),
+                        ("order", _("Messages of one customer are no longer ordered.")),
                         ("none", _("None.")),
                         ("slower", _("Sending becomes slower.")),
                     )

@@ -79,15 +79,15 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
     """Return the part of burst, crash and repetition that is still missing; None: nothing is missing."""
     n = evidence.numbers
     if _burst(evidence) is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     crash = _crash(evidence)
     if crash is None:
-        return Verdict.not_yet(_("No member was crashed yet."))
+        return Verdict.not_yet(_("No member has crashed yet."))
     done, _made, keys = _rows(evidence)
     passed_s = (evidence.now_ms - crash.at_ms) // 1000
     if unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None:
         if passed_s < PATIENCE_S:
-            return Verdict.not_yet(_("Repetitions are being counted."))
+            return Verdict.not_yet(_("Redelivered messages are being counted."))
         return _nothing_twice(crash)
     if len(done) == keys:
         return _nothing_twice(crash)
@@ -126,7 +126,7 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
         return missing
     done, rows, keys = _rows(evidence)
     return Verdict.met(
-        _("{twice} messages were finished twice, and the table has {rows} rows for {keys} messages."),
+        _("{twice} messages were finished twice: the table has {rows} rows for {keys} messages."),
         twice=len(done) - keys,
         rows=rows,
         keys=keys,
@@ -205,18 +205,18 @@ def _commits_more(hands: Hands) -> None:
     hands.why("bug")
 
 
-LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it works.")
-ONE = _("{still} still inserts: a message that comes again may come to it. Change both, then send another burst.")
+LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it is working.")
+ONE = _("{still} still inserts: a redelivered message may reach it. Change both handlers, then send another burst.")
 BOTH = _("Both members still insert a row for each message: change their handlers to upsert, then send another burst.")
-BURST = _('You wrote {given}: that is the whole burst. Read the line "came twice" of the journal.')
-BUG = _("The broker did what it promises: at least once. It cannot know what a crashed member had done.")
+BURST = _('You wrote {given}: that is the whole burst. Read "delivered twice" in the journal.')
+BUG = _("The broker kept its promise: at least once. It has no information about work that a crashed member finished.")
 
 IDEMPOTENT_HANDLER = Lab(
     slug="idempotent-handler",
     number="N5",
     minutes=10,
-    title=_("Duplicates are normal, effects need not be"),
-    goal=_("A handler that may get a message twice and still does its work once."),
+    title=_("Duplicates are normal, duplicate effects are avoidable"),
+    goal=_("A handler that may receive a message twice but applies its effect once."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "ChangeActor"}),
@@ -228,7 +228,7 @@ IDEMPOTENT_HANDLER = Lab(
                 "and crash "
                 "{other} after 2 seconds."
             ),
-            watch=_('"came twice" in the journal, 10 to 30 seconds later.'),
+            watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
             predict=Question(
                 text=_("How many rows will the table have after {burst} messages?"),
@@ -237,58 +237,61 @@ IDEMPOTENT_HANDLER = Lab(
             ),
             check=_inserts_doubled,
             say=Question(
-                text=_("How many messages came twice?"),
+                text=_("How many messages were delivered twice?"),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
                 misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
                 text=_("Why are there too many rows?"),
                 kind=Choice(
                     (
-                        ("not_known", _("What {other} had finished was not committed, so it was done again.")),
-                        ("bug", _("The broker made an error and delivered twice.")),
+                        (
+                            "not_known",
+                            _("{other} had finished messages without committing them, so they were processed again."),
+                        ),
+                        ("bug", _("The broker failed and delivered twice.")),
                         ("sent", _("The producer sent some messages twice.")),
                     )
                 ),
                 right=lambda e: Truth("not_known"),
-                again=_("Every message is in the store once: compare the offsets."),
+                again=_("Each message is stored once: compare the offsets."),
                 misreadings=(Misreading(BUG, chosen("bug")),),
             ),
-            hints=(_("A row is there when a message is finished; the commit follows up to 5 s later."),),
+            hints=(_("The row is written when a message finishes; the commit follows up to 5 s later."),),
         ),
         Step(
-            title=_("A handler that looks at the key"),
+            title=_("A handler that checks the key"),
             do=_(
-                "Restart {other}. Change the handler of both members to upsert: one row for each key. Then send "
+                "Restart {other}. Change the handler of both members to upsert: one row for each key. Send "
                 "{burst} messages again and crash a member after 2 seconds."
             ),
-            watch=_('"came twice" in the journal, 10 to 30 seconds later.'),
+            watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
             predict=Question(
-                text=_("How many rows will these {burst} messages make?"), kind=Number(_("rows")), right=_made_rows
+                text=_("How many rows will these {burst} messages create?"), kind=Number(_("rows")), right=_made_rows
             ),
             check=_upserts_hold,
             say=Question(
-                text=_("How many messages came twice this time?"),
+                text=_("How many messages were delivered twice this time?"),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
             ),
             why=Question(
                 text=_("What made the difference?"),
                 kind=Choice(
                     (
-                        ("by_key", _("The second time finds the key, and changes nothing.")),
-                        ("fewer", _("Fewer messages came twice.")),
+                        ("by_key", _("The second write finds the key and changes nothing.")),
+                        ("fewer", _("Fewer messages were delivered twice.")),
                         ("broker", _("The broker removed the duplicates.")),
                     )
                 ),
                 right=lambda e: Truth("by_key"),
-                again=_("Messages came twice as before: read the journal. Only the effect is different."),
+                again=_("Messages were delivered twice as before: read the journal. Only the effect differs."),
             ),
-            hints=(_("The handler is on the card of each member."),),
+            hints=(_("The card of each member shows its handler."),),
         ),
     ),
     solve=_solve,

@@ -61,7 +61,7 @@ def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _lag_has_grown(evidence: Evidence) -> Verdict:
     n, change = evidence.numbers, _rate_set(evidence)
     if change is None:
-        return Verdict.not_yet(_("shop does not send yet."))
+        return Verdict.not_yet(_("shop is not sending yet."))
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
         return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change.seq])
@@ -102,7 +102,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < HELD_S:
         return Verdict.not_yet(
-            _("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
+            _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
         )
     return Verdict.met(
         _("{members} members finish {out} messages a second."),
@@ -119,7 +119,7 @@ def _out(evidence: Evidence) -> float:
 def _is_drained(evidence: Evidence) -> Verdict:
     n, change = evidence.numbers, _rate_set(evidence)
     if change is None:
-        return Verdict.not_yet(_("shop still sends."))
+        return Verdict.not_yet(_("shop is still sending."))
     if change.event.fields["rate_per_s"] != 0:
         return Verdict.wrong(
             _("shop sends {now} messages a second; set its rate to 0."),
@@ -130,7 +130,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
     if lag > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
     return Verdict.met(
-        _("The lag was gone {drained_s} s after the last message."),
+        _("The lag reached 0 {drained_s} s after the last message."),
         drained_s=round(_drained_s(evidence)),
         rests_on=[change.seq, *_newest(evidence)],
     )
@@ -216,33 +216,34 @@ def _all_work(hands: Hands) -> None:
     hands.say(n["beyond"] * 1000 / n["work_ms"])
 
 
-SENT = _("You wrote {given}: that many were sent. Lag is what was sent and not yet consumed; read it in the head.")
-PULLS = _(
-    "The members have pulled far more than they have finished: open a card and see what waits there. The handler "
-    "is slow, not the way to it."
+SENT = _(
+    "You wrote {given}: that many were sent. Lag counts messages sent but not yet consumed; read it in the header."
 )
-ALL = _("You wrote {given}: that would be so if {beyond} members worked. Look for the card without a lane.")
-RATE = _("shop sends {now} messages a second; let it send {rate}.")
+PULLS = _(
+    "The members have pulled far more than they have finished: open a card to see the waiting messages. The "
+    "handler is slow, not the pulls."
+)
+ALL = _("You wrote {given}: that would be right if {beyond} members worked. Look for the card without a lane.")
+RATE = _("shop sends {now} messages a second; set it to {rate}.")
 
 LAG_AND_THROUGHPUT = Lab(
     slug="lag-and-throughput",
     number="N0",
     minutes=10,
-    title=_("Lag is not throughput"),
-    goal=_("When a handler is slow: which helps, more members or more threads, and when not."),
+    title=_("Lag and throughput"),
+    goal=_("When a handler is slow: whether more members or more threads help, and when they do not."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StopActor", "RemoveActor"}),
     steps=(
         Step(
-            title=_("Faster in than out"),
+            title=_("Input faster than output"),
             rate=4,
             do=_(
                 "{topic} has {queues} queues. {members} members take {work_ms} ms for a message, one at a time. "
-                "Let shop "
-                "send {rate} messages a second, and wait for 60 seconds."
+                "Make shop send {rate} messages a second, and wait for 60 seconds."
             ),
-            watch=_('Lag and "In / consumed" in the head of the group.'),
+            watch=_('Lag and "In / consumed" in the header of the group.'),
             mark="header:lag",
             predict=Question(
                 text=_("By how many messages will the lag grow in these 60 seconds?"),
@@ -258,31 +259,31 @@ LAG_AND_THROUGHPUT = Lab(
                 misreadings=(Misreading(SENT, lambda e, answer: answer == e.numbers["sent"]),),
             ),
             why=Question(
-                text=_("Why does it grow?"),
+                text=_("Why does the lag grow?"),
                 kind=Choice(
                     (
-                        ("in_above_out", _("Each second more messages come than handlers finish.")),
+                        ("in_above_out", _("Each second more messages arrive than the handlers finish.")),
                         ("pulls", _("The members pull too slowly from the broker.")),
-                        ("delay", _("Every message is delivered late by the broker.")),
+                        ("delay", _("The broker delivers every message late.")),
                     )
                 ),
                 right=lambda e: Truth("in_above_out"),
                 again=_(
-                    "A delay would be the same for every message; the age of the oldest grows. Compare what "
-                    "comes in with what is consumed."
+                    "A delay would be equal for every message, but the age of the oldest one grows. Compare "
+                    "input and consumption."
                 ),
                 misreadings=(Misreading(PULLS, chosen("pulls")),),
             ),
             hints=(
                 _("{members} members finish {out} messages a second."),
-                _("What comes in and does not go out stays: the difference, times the seconds."),
+                _("Messages that enter but do not leave accumulate: the difference, times the seconds."),
             ),
         ),
         Step(
-            title=_("A member beyond the queues"),
+            title=_("More members than queues?"),
             rate=4,
-            do=_('Start two more members of {group}: {beyond} in all. Then watch "In / consumed" for 20 seconds.'),
-            watch=_('"In / consumed" in the head, and the cards without a lane.'),
+            do=_('Start two more members of {group}: {beyond} in total. Then watch "In / consumed" for 20 seconds.'),
+            watch=_('"In / consumed" in the header, and the cards without a lane.'),
             mark="header:out",
             predict=Question(
                 text=_("How many messages a second will {beyond} members finish?"),
@@ -315,20 +316,18 @@ LAG_AND_THROUGHPUT = Lab(
                     )
                 ),
                 right=lambda e: Truth("one_reader"),
-                again=_(
-                    "Its card has no lane: it is not slow and takes nothing from the others, it has nothing to read."
-                ),
+                again=_("Its card has no lane. It is not slow and takes no work from others: it has no queue to read."),
             ),
             hints=(_("Count the lanes, not the cards."),),
         ),
         Step(
-            title=_("How long until it is gone?"),
+            title=_("Time to drain"),
             rate=10,
-            do=_("Set the rate of shop to 0 and wait until the lag is gone."),
-            watch=_("Lag in the head, and what is consumed while it falls."),
+            do=_("Set the rate of shop to 0 and wait until the lag is 0."),
+            watch=_("Lag in the header, and the consumption rate while it falls."),
             mark="header:lag",
             predict=Question(
-                text=_("After how many seconds is the lag gone?"),
+                text=_("After how many seconds does the lag reach 0?"),
                 kind=Number(_("s"), share=0.25, within=5),
                 right=lambda e: Truth(_drain_s(e)),
             ),
@@ -337,10 +336,10 @@ LAG_AND_THROUGHPUT = Lab(
                 text=_("Read the lag now."),
                 kind=Number(_("messages")),
                 right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"])), tuple(_newest(e))),
-                again=_("You wrote {given}; shop sends no more. Read the number under Lag again."),
+                again=_("You wrote {given}; shop has stopped sending. Read the number under Lag again."),
             ),
             why=Question(
-                text=_("The queues stay {queues}. What would have made it faster?"),
+                text=_("There are still {queues} queues. What would have increased throughput?"),
                 kind=Choice(
                     (
                         ("threads", _("More threads in each member, or a faster handler.")),
@@ -349,12 +348,12 @@ LAG_AND_THROUGHPUT = Lab(
                     )
                 ),
                 right=lambda e: Truth("threads"),
-                again=_("Every queue has its reader and the broker waits: only the work itself can become faster."),
+                again=_("Each queue has its reader and the broker is waiting: only the processing can become faster."),
             ),
             hints=(
                 _(
-                    "The queue that is furthest behind is done last: its lag, divided by what one member finishes in "
-                    "a second."
+                    "The queue with the largest lag finishes last: its lag, divided by the messages that one "
+                    "member finishes a second."
                 ),
             ),
         ),

@@ -114,15 +114,15 @@ def _order_stands(evidence: Evidence) -> Verdict:
     if kill is None:
         if killed := done_to(evidence, BROKER, "KillBroker", broker_id=SLAVE):
             return Verdict.wrong(SLAVE_KILLED, broker=BROKER, fifo=n["fifo"], rests_on=[killed.seq])
-        return Verdict.not_yet(_("The master of {broker} runs still."), broker=BROKER)
+        return Verdict.not_yet(_("The master of {broker} is still running."), broker=BROKER)
     queues, lapsed, back = _queues(evidence), _lapsed(evidence, kill), _back(evidence)
     last = max((entry.seq for entry in lapsed.values()), default=kill.seq)
     goes_on, quiet_s = _rows(evidence, "group", last), (evidence.now_ms - _last_ms(evidence, "fifo", kill)) / 1000
     if not unfinished(evidence, n["fifo"], queues) or not (goes_on or unfinished(evidence, n["group"], queues)):
         return Verdict.wrong(
             _(
-                "There was too little to do when {broker} was killed. Start it, wait a minute, send "
-                "{count} messages and kill it some 8 seconds later."
+                "Too few messages were left when {broker} was killed. Start it, wait a minute, send {count} "
+                "messages and kill it about 8 seconds later."
             ),
             broker=BROKER,
             count=n["count"],
@@ -132,16 +132,16 @@ def _order_stands(evidence: Evidence) -> Verdict:
         return Verdict.wrong(EARLY, broker=BROKER, fifo=n["fifo"], count=n["count"], rests_on=[kill.seq, back.seq])
     if len(lapsed) < n["queues"]:
         return Verdict.not_yet(
-            _("{fifo} trusts {count} of its locks still."), fifo=n["fifo"], count=n["queues"] - len(lapsed)
+            _("{fifo} still trusts {count} of its locks."), fifo=n["fifo"], count=n["queues"] - len(lapsed)
         )
     if quiet_s < QUIET_S or not goes_on or _locked(evidence, kill.seq):
         return Verdict.not_yet(
-            _("The last message of {fifo} was {quiet_s} s ago: watch both groups a little longer."),
+            _("{fifo} finished its last message {quiet_s} s ago: watch both groups a little longer."),
             fifo=n["fifo"],
             quiet_s=round(quiet_s),
         )
     return Verdict.met(
-        _("{fifo} stopped {after_s} s after the kill with {left} messages left, while {group} goes on."),
+        _("{fifo} stopped {after_s} s after the kill with {left} messages left; {group} continues."),
         fifo=n["fifo"],
         after_s=round((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000),
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
@@ -186,7 +186,7 @@ def _from_slave(evidence: Evidence) -> Verdict:
     left = unfinished(evidence, n["group"], _queues(evidence), None if back is None else back.seq)
     if back is not None and left:
         return Verdict.wrong(
-            _("{broker} was back before {group} had finished. Send {count} messages and kill it again."),
+            _("{broker} was running again before {group} had finished. Send {count} messages and kill it again."),
             broker=BROKER,
             group=n["group"],
             count=n["count"],
@@ -200,7 +200,7 @@ def _from_slave(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{group} has {left} messages left."), group=n["group"], left=left)
     pulled = _pulled(evidence, kill)
     return Verdict.met(
-        _("{group} has finished everything, {pulled} messages of it from the slave; {fifo} has {left} messages left."),
+        _("{group} has finished everything, with {pulled} messages from the slave; {fifo} has {left} messages left."),
         group=n["group"],
         pulled=sum(entry.event.count for entry in pulled),
         fifo=n["fifo"],
@@ -244,7 +244,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
     assert kill is not None, "the step before has seen it"
     back = _back(evidence)
     if back is None:
-        return Verdict.not_yet(_("The master of {broker} is down still."), broker=BROKER)
+        return Verdict.not_yet(_("The master of {broker} is still down."), broker=BROKER)
     locked, rows = _locked(evidence, back.seq), _rows(evidence, "fifo", back.seq)
     if len(locked) < n["queues"]:
         return Verdict.not_yet(
@@ -253,13 +253,13 @@ def _goes_on(evidence: Evidence) -> Verdict:
     counts = Counter(row.queue for row in rows)
     if slow := [queue for queue in locked if counts[queue] < AGAIN]:
         return Verdict.not_yet(
-            _("{fifo} has finished {count} of {each} messages of a queue since the start."),
+            _("{fifo} has finished {count} of {each} messages in a queue since the start."),
             fifo=n["fifo"],
             count=min(counts[queue] for queue in slow),
             each=AGAIN,
         )
     return Verdict.met(
-        _("{fifo} went on {after_s} s after the start; in all, {breaks} messages came again or out of order."),
+        _("{fifo} resumed {after_s} s after the start; in total, {breaks} messages were redelivered or out of order."),
         fifo=n["fifo"],
         after_s=round(float(str(_pause_s(evidence).value))),
         breaks=f"{_broken(evidence).value:g}",
@@ -365,27 +365,27 @@ def _clicks_the_start(hands: Hands) -> None:
 
 
 SLAVE_KILLED = _(
-    "That was the slave of {broker}. It gives no locks, so {fifo} goes on as before. Start it, and kill the master."
+    "That was the slave of {broker}. It grants no locks, so {fifo} continues as before. Start it, and kill the master."
 )
 EARLY = _(
-    "{broker} was back before {fifo} stopped trusting its locks, so it noticed little. Wait a minute, send "
-    "{count} messages, kill it again and leave it down."
+    "{broker} was running again before {fifo} stopped trusting its locks, so the effect was small. Wait a "
+    "minute, send {count} messages, kill it again and leave it down."
 )
 STALLED = _(
-    "The slave gives {group} nothing: it had not copied {topic} before the kill. It copies topics every 10 s, "
-    "and finds a master that is back within 30 s. Start {broker}, wait a minute, send {count} messages and "
-    "kill it again."
+    "The slave has no messages for {group}: it had not copied {topic} before the kill. It copies topics every 10 "
+    "s, and finds a restarted master within 30 s. Start {broker}, wait a minute, send {count} messages and kill "
+    "it again."
 )
 RETRY_QUEUE = _(
-    "You wrote {given}: those are the queues of {topic}. {fifo} reads its retry topic in order too, and "
+    "You wrote {given}: that is the number of queues of {topic}. {fifo} also reads its retry topic in order, and "
     "locks its queue."
 )
 COPIED = _(
-    'No lock is copied to a slave: the table was in the memory of the master alone. "locks" in the journal '
-    "says when it was lost."
+    'Locks are not copied to a slave: the lock table was only in the memory of the master. "locks" in the '
+    "journal shows when it was lost."
 )
 OTHER_MASTER = _("{other} has no queue of {topic}, and queues do not move to another master.")
-STARTED = _("A master starts without any lock, and its start gives none. Look after it, for what {fifo} was given.")
+STARTED = _("A master starts without locks, and its start grants none. Look for locks that {fifo} received later.")
 
 MASTER_DIES = Lab(
     slug="master-dies",
@@ -393,8 +393,8 @@ MASTER_DIES = Lab(
     minutes=11,
     template="replicas",
     changes={"pull_threshold_for_queue": 32},
-    title=_("Master dies under orderly load"),
-    goal=_("Why a group that reads in order stands while its master is down, and another one goes on."),
+    title=_("Master failure under orderly load"),
+    goal=_("Why an orderly group stops while its master is down, and another group continues."),
     draw=_draw,
     derive=_derive,
     setup=_setup,
@@ -404,101 +404,102 @@ MASTER_DIES = Lab(
             title=_("Order before availability"),
             rate=2,
             do=_(
-                "{group} reads {topic} concurrently, and {fifo} in order. Send {count} messages to {topic}, some 8 "
-                "seconds later kill the master of {broker} (Topology), and wait until {fifo} stops."
+                "{group} reads {topic} concurrently, and {fifo} reads it in order. Send {count} messages to "
+                "{topic}. About 8 seconds later, kill the master of {broker} (Topology), and wait until {fifo} "
+                "stops."
             ),
             watch=_('The members of both groups; then "locks" and "lapsed" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("For how many seconds after the kill will {fifo} go on?"),
+                text=_("For how many seconds after the kill will {fifo} continue?"),
                 kind=Number(_("s"), within=10),
                 right=_works_for_s,
             ),
             check=_order_stands,
             say=Question(
-                text=_("How many locks of {fifo} ended with the memory of {broker}?"),
+                text=_("How many locks of {fifo} were lost with the memory of {broker}?"),
                 kind=Number(_("locks")),
                 right=_locks,
                 again=_('You wrote {given}; read "locks" in the journal again.'),
                 misreadings=(Misreading(RETRY_QUEUE, lambda e, answer: bool(answer == e.numbers["queues"])),),
             ),
             why=Question(
-                text=_("{fifo} has messages in memory. Why does it not go on?"),
+                text=_("{fifo} has messages in memory. Why does it stop?"),
                 kind=Choice(
                     (
-                        ("memory", _("Only a master gives locks, and a member trusts its own for 30 s.")),
-                        ("copied", _("The slave has the locks still, and gives them to no one.")),
+                        ("memory", _("Only a master grants locks, and a member trusts its locks for 30 s.")),
+                        ("copied", _("The slave still has the locks, and grants them to no member.")),
                         ("behind", _("The slave has fewer messages than the master had.")),
                     )
                 ),
                 right=lambda e: Truth("memory"),
-                again=_("{group} reads the same messages from the slave, and goes on."),
+                again=_("{group} reads the same messages from the slave, and continues."),
                 misreadings=(Misreading(COPIED, chosen("copied")),),
             ),
             hints=(_("A member renews its locks every 20 s, and trusts them for 30 s after the last renewal."),),
         ),
         Step(
-            title=_("What the slave is for"),
+            title=_("The role of the slave"),
             rate=4,
-            do=_("Leave the master down, and wait until {group} gets no further."),
-            watch=_("The rows of the queues of {topic} in {group}: who answers its pulls."),
+            do=_("Leave the master down, and wait until {group} makes no further progress."),
+            watch=_("The rows of the queues of {topic} in {group}: which broker answers the pulls."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("What will {group} get of the rest while the master is down?"),
-                kind=Choice((("all", _("all of it")), ("memory", _("only what it had pulled before")))),
+                text=_("Which of the remaining messages will {group} receive while the master is down?"),
+                kind=Choice((("all", _("all of them")), ("memory", _("only those pulled before")))),
                 right=_share,
             ),
             check=_from_slave,
             say=Question(
-                text=_("Who gave {group} the messages that it pulled after the kill?"),
+                text=_("Which node delivered the messages that {group} pulled after the kill?"),
                 kind=Choice(
                     (
                         ("slave", _("the slave of {broker}")),
                         ("other", _("{other}, the other master")),
-                        ("memory", _("no one: it had them in memory")),
+                        ("memory", _("none: the messages were already in memory")),
                     )
                 ),
                 right=_node,
-                again=_("It had room for some 60 messages of each queue, and pulled more since then."),
+                again=_("It had room for about 60 messages of each queue, and has pulled more since then."),
                 misreadings=(Misreading(OTHER_MASTER, chosen("other")),),
             ),
-            hints=(_("A client asks for the route every 30 s, and is given one without the master then."),),
+            hints=(_("A client requests the route every 30 s, and then receives one without the master."),),
         ),
         Step(
-            title=_("The master is back"),
+            title=_("Return of the master"),
             rate=4,
-            do=_("Start the master of {broker}, and wait until {fifo} goes on with every queue."),
-            watch=_('"lock" in the journal, and {fifo} going on.'),
+            do=_("Start the master of {broker}, and wait until {fifo} resumes every queue."),
+            watch=_('"lock" in the journal, and {fifo} resuming.'),
             mark="journal",
             predict=Question(
-                text=_("How many seconds after the start will {fifo} go on?"),
+                text=_("How many seconds after the start will {fifo} resume?"),
                 kind=Number(_("s"), within=15),
                 right=_pause_s,
             ),
             check=_goes_on,
             say=Question(
-                text=_("How many messages did {fifo} finish again, or out of the order of their queue?"),
+                text=_("How many messages did {fifo} finish again, or out of queue order?"),
                 kind=Number(_("messages")),
                 right=_broken,
                 again=_('You wrote {given}; look at "Delivered again" above the queues of {fifo}.'),
             ),
             why=Question(
-                text=_("Click an event by which {fifo} could go on."),
+                text=_("Click an event that allowed {fifo} to resume."),
                 kind=EventClick(),
                 right=_new_locks,
-                again=_('That event gave {fifo} no lock. Look for "lock" after the start.'),
+                again=_('That event granted {fifo} no lock. Look for "lock" after the start.'),
                 misreadings=(Misreading(STARTED, _is_start),),
             ),
-            hints=(_("It asks for its locks every 3 s, as soon as its route names a master again."),),
+            hints=(_("It requests its locks every 3 s, as soon as its route contains a master again."),),
         ),
     ),
     solve=_solve,
     wrong=(
-        WrongScript("kills the slave", "a slave gives locks", SLAVE_KILLED, _kills_the_slave),
-        WrongScript("starts at once", "a lock ends with its master", EARLY, _starts_at_once),
-        WrongScript("counts queues", "only the topic is locked", RETRY_QUEUE, _counts_queues),
+        WrongScript("kills the slave", "a slave grants locks", SLAVE_KILLED, _kills_the_slave),
+        WrongScript("starts at once", "a member stops as soon as its master is down", EARLY, _starts_at_once),
+        WrongScript("counts queues", "only the queues of the topic are locked", RETRY_QUEUE, _counts_queues),
         WrongScript("copied", "locks are replicated", COPIED, _thinks_locks_are_copied),
-        WrongScript("other master", "another master takes the queues over", OTHER_MASTER, _thinks_the_other_master),
-        WrongScript("clicks the start", "the start brings the locks back", STARTED, _clicks_the_start),
+        WrongScript("other master", "another master takes over the queues", OTHER_MASTER, _thinks_the_other_master),
+        WrongScript("clicks the start", "the start restores the locks", STARTED, _clicks_the_start),
     ),
 )

@@ -56,7 +56,7 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     held_s = (evidence.now_ms - since_ms) // 1000
     if held_s < IDLE_S:
         return Verdict.not_yet(
-            _("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
+            _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
         )
     return Verdict.met(
         _("{idle} members have had no queue for {held_s} s."),
@@ -76,7 +76,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
         if newest.write_queues > newest.read_queues:
             return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed.seq])
         return Verdict.wrong(
-            _("{read} queues to read are fewer than {more}."),
+            _("{read} read queues are fewer than {more}."),
             read=newest.read_queues,
             more=n["more"],
             rests_on=[changed.seq],
@@ -162,26 +162,26 @@ def _blames_the_broker(hands: Hands) -> None:
     hands.why("late")
 
 
-SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never divided between two members.")
-BUSY = _("You wrote {given}: those are the members that have a queue. Count the cards without a lane.")
+SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never shared by two members.")
+BUSY = _("You wrote {given}: that is the number of members with a queue. Count the cards without a lane.")
 LATE = _(
-    "They joined long ago and send heartbeats; waiting gives them nothing. Compare the number of lanes with the "
+    "They joined long ago and send heartbeats; waiting changes nothing. Compare the number of lanes with the "
     "number of cards."
 )
-WRITTEN = _("Messages go to {write} queues, but members read {read} of them: they divide the read queues.")
+WRITTEN = _("Messages go to {write} queues, but the group reads {read} of them: it assigns the read queues.")
 
 MEMBERS_AND_QUEUES = Lab(
     slug="members-and-queues",
     number="4",
     minutes=8,
     title=_("More members than queues"),
-    goal=_("How many members of a group can work at once, and what a member too many does."),
+    goal=_("How many members of a group can work at once, and what happens to extra members."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "StopActor", "RemoveActor", "ChangeTopic"}),
     steps=(
         Step(
-            title=_("A member too many"),
+            title=_("An extra member"),
             do=_(
                 "{topic} has {queues} queues, and {group} has {at_first} members. Start members of {group} until it "
                 "has {members}. Then watch for 20 seconds."
@@ -195,7 +195,7 @@ MEMBERS_AND_QUEUES = Lab(
             ),
             check=_some_are_idle,
             say=Question(
-                text=_("Count on the board: how many members have no queue?"),
+                text=_("Count on the board: how many members have no queue now?"),
                 kind=Number(_("members")),
                 right=lambda e: Truth(float(len(_idle(e))), _newest(e)),
                 again=_("You wrote {given}; count the cards without a lane again."),
@@ -205,54 +205,57 @@ MEMBERS_AND_QUEUES = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why do they have none?"),
+                text=_("Why do they have no queue?"),
                 kind=Choice(
                     (
                         ("one_owner", _("In a group, each queue has at most one owner.")),
-                        ("late", _("They joined last and have not got their share yet.")),
-                        ("broker", _("The broker admits only as many members as it has threads.")),
+                        ("late", _("They joined last and have not received their share yet.")),
+                        ("broker", _("The broker accepts only as many members as it has threads.")),
                     )
                 ),
                 right=lambda e: Truth("one_owner"),
-                again=_("The broker admits them all: their cards are there. Compare lanes and cards."),
+                again=_("The broker accepts all members: their cards are there. Compare lanes and cards."),
                 misreadings=(Misreading(LATE, chosen("late")),),
             ),
             hints=(
                 _("A lane leads from each queue to the member that reads it."),
-                _("Each member sorts queues and members and takes its part: there are {queues} parts at most."),
+                _("Each member sorts queues and members and takes its share: there are at most {queues} shares."),
             ),
         ),
         Step(
-            title=_("More queues, a little later"),
+            title=_("More queues, a short delay"),
             rate=4,
-            do=_("Change {topic} to {more} queues, to write and to read."),
+            do=_("Change {topic} to {more} write queues and {more} read queues."),
             watch=_("Cards without a lane, and the journal: route, then rebalance."),
             mark="lanes",
             predict=Question(
-                text=_("After how many seconds will the last member have its first queue?"),
+                text=_("After how many seconds will the last member receive its first queue?"),
                 kind=Number(_("s"), within=20),
                 right=lambda e: Truth(_after(e), _newest(e)),
             ),
             check=_none_is_idle,
             say=Question(
-                text=_("How many queues has each member now?"),
+                text=_("How many queues does each member have now?"),
                 kind=Number(_("queues")),
                 right=lambda e: Truth(float(e.numbers["more"] // e.numbers["members"]), _newest(e)),
                 again=_("You wrote {given}; open a member's card and count its lanes again."),
             ),
             why=Question(
-                text=_("Why did it not happen at once?"),
+                text=_("Why did it take time?"),
                 kind=Choice(
                     (
-                        ("route_then_divide", _("Clients ask for the route every 30 s and divide every 20 s.")),
+                        ("route_then_divide", _("Clients request the route every 30 s and rebalance every 20 s.")),
                         ("copy", _("Stored messages were first moved to the new queues.")),
-                        ("broker", _("The broker hands queues out one after the other.")),
+                        ("broker", _("The broker distributes queues one at a time.")),
                     )
                 ),
                 right=lambda e: Truth("route_then_divide"),
-                again=_("Queues are not handed out, and no message moved: look at who learned the route, and when."),
+                again=_(
+                    "The broker does not distribute queues, and no message moved: look at who received the "
+                    "route, and when."
+                ),
             ),
-            hints=(_("Clients are not informed of a new route; they ask for it."),),
+            hints=(_("Clients are not notified of a new route; they request it."),),
         ),
     ),
     solve=_solve,

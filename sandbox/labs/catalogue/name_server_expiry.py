@@ -110,7 +110,7 @@ def _waiting(evidence: Evidence, change: Seen[RouteChanged]) -> Verdict | None:
     if not left:
         return None
     return Verdict.not_yet(
-        _("{count} of the clients use the old route still, {first} among them."), count=len(left), first=left[0]
+        _("{count} clients still use the old route, including {first}."), count=len(left), first=left[0]
     )
 
 
@@ -124,9 +124,9 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     if ended is not None and (hang is None or hang.seq < ended.seq):
         return Verdict.wrong(CLOSED, broker=BROKER, rests_on=[ended.seq])
     if missing:
-        return Verdict.not_yet(_("{missing} does not run yet."), missing=missing[0])
+        return Verdict.not_yet(_("{missing} is not running yet."), missing=missing[0])
     if hang is None:
-        return Verdict.not_yet(_("{broker} still answers."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still answering."), broker=BROKER)
     expired, heard = _changed(evidence, "expired", hang.seq), _last_heard(evidence, hang)
     waiting = None if expired is None else _waiting(evidence, expired)
     resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
@@ -136,7 +136,7 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
         )
     if expired is None:
         return Verdict.not_yet(
-            _("{broker} has been silent for {silent_s} s, and is in the routes."),
+            _("{broker} has been silent for {silent_s} s, and is still in the routes."),
             broker=BROKER,
             silent_s=round((evidence.now_ms - heard.at_ms) / 1000),
         )
@@ -145,8 +145,8 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     first_s, last_s = _spread(evidence, expired)
     return Verdict.met(
         _(
-            "{broker} was dropped {silent_s} s after its last registration; the clients learned it "
-            "{first_s} to {last_s} s later, and {failed} messages of {shop} had failed."
+            "{broker} was dropped {silent_s} s after its last registration. The clients received the new route "
+            "{first_s} to {last_s} s later, after {failed} messages of {shop} had failed."
         ),
         broker=BROKER,
         silent_s=round((expired.at_ms - heard.at_ms) / 1000),
@@ -192,7 +192,7 @@ def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:
 def _is_back(evidence: Evidence) -> Verdict:
     resumed = done_to(evidence, BROKER, *BACK)
     if resumed is None:
-        return Verdict.not_yet(_("{broker} hangs still."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still hung."), broker=BROKER)
     registered = _changed(evidence, "registered", resumed.seq)
     if registered is None:
         return Verdict.not_yet(_("{broker} has not registered yet."), broker=BROKER)
@@ -200,7 +200,7 @@ def _is_back(evidence: Evidence) -> Verdict:
         return waiting
     first_s, last_s = _spread(evidence, registered)
     return Verdict.met(
-        _("{broker} registered again by itself; the clients learned it {first_s} to {last_s} s later."),
+        _("{broker} registered again by itself; the clients received the route {first_s} to {last_s} s later."),
         broker=BROKER,
         first_s=first_s,
         last_s=last_s,
@@ -220,15 +220,18 @@ def _last_to_learn(evidence: Evidence) -> Truth:
 def _is_closed(evidence: Evidence) -> Verdict:
     kill = done_to(evidence, BROKER, "KillBroker")
     if kill is None:
-        return Verdict.not_yet(_("{broker} runs still."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still running."), broker=BROKER)
     closed = _changed(evidence, "closed", kill.seq)
     if closed is None:
-        return Verdict.not_yet(_("The connection of {broker} is open still."), broker=BROKER)
+        return Verdict.not_yet(_("The connection of {broker} is still open."), broker=BROKER)
     if waiting := _waiting(evidence, closed):
         return waiting
     first_s, last_s = _spread(evidence, closed)
     return Verdict.met(
-        _("{broker} was dropped {after_s} s after the kill; the clients learned it {first_s} to {last_s} s later."),
+        _(
+            "{broker} was dropped {after_s} s after the kill; the clients received the new route {first_s} to "
+            "{last_s} s later."
+        ),
         broker=BROKER,
         after_s=round((closed.at_ms - kill.at_ms) / 1000),
         first_s=first_s,
@@ -338,27 +341,28 @@ def _thinks_a_cable_closes(hands: Hands) -> None:
 
 
 CLOSED = _(
-    "The connection of {broker} closed when its process ended, and the name server dropped it at once. Start "
-    "it, wait 10 s, and hang it."
+    "The connection of {broker} closed when its process ended, and the name server dropped the broker at once. "
+    "Start it, wait 10 s, and hang it."
 )
 RESUMED = _(
-    "{broker} hung for {hung_s} s and is registered again: it is dropped after 120 s of silence. Hang it "
-    "again, and leave it until all three clients have another route."
+    "{broker} hung for {hung_s} s and has registered again: it is dropped after 120 s without a registration. "
+    "Hang it again, until all three clients have another route."
 )
 RULE = _(
-    "You wrote {given}. 120 s is what the name server waits after the last registration, and it looks every 10 s "
-    'only. Read the times of the hang and of "silent for too long".'
+    "You wrote {given}. The 120 s start at the last registration, and the name server checks only every 10 s. "
+    'Read the times of the hang and of "silent for too long".'
 )
 PUSHED = _(
-    "A name server sends clients nothing by itself. Look at the times of the three: each asks every 30 s, "
-    "counted from its own start."
+    "A name server does not push anything to clients. Look at the times of the three: each requests the route "
+    "every 30 s, counted from its own start."
 )
 RETRIES = _(
-    "You wrote {given}: those attempts failed at once, and the same send went on to broker-a. Count the "
-    "messages that failed for good."
+    "You wrote {given}: those attempts failed at once, and the same send continued to broker-a. Count the "
+    "messages that failed permanently."
 )
 CABLE = _(
-    "Nothing closes the connections then: the name server sees silence, as with the hang, and not the end of a process."
+    "Nothing closes the connections in that case: the name server sees silence, as with the hang, not the end of "
+    "a process."
 )
 
 NAME_SERVER_EXPIRY = Lab(
@@ -366,18 +370,18 @@ NAME_SERVER_EXPIRY = Lab(
     number="16",
     minutes=10,
     template="replicas",
-    title=_("Name server expiry 120 s"),
-    goal=_("How long a dead broker stays in the routes, and who learns it when."),
+    title=_("Name server expiry (120 s)"),
+    goal=_("How long a dead broker stays in the routes, and when each client receives the new route."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "RestartActor", "HangBroker", "ResumeBroker", "KillBroker", "StartBroker"}),
     steps=(
         Step(
-            title=_("A broker that hangs"),
+            title=_("Hung broker"),
             rate=4,
             do=_(
-                "Start a consumer {one} of {group} on {topic}, and some seconds later another one, {other}. Some 10 s "
-                "later hang {broker} (Topology), and wait until all three clients have another route."
+                "Start a consumer {one} of {group} on {topic}, and a few seconds later another one, {other}. "
+                "About 10 s later hang {broker} (Topology), and wait until all three clients have another route."
             ),
             watch=_('The ring of {broker} at the name server; then "route" in the journal, with its steps.'),
             mark="journal",
@@ -391,69 +395,70 @@ NAME_SERVER_EXPIRY = Lab(
                 text=_("How many seconds after the hang was {broker} dropped? Read the times in the journal."),
                 kind=Number(_("s"), within=CLOSE_S),
                 right=_dropped_s,
-                again=_('You wrote {given}; take the time of the hang from the time of "silent for too long" again.'),
+                again=_(
+                    'You wrote {given}; subtract the time of the hang from the time of "silent for too long" again.'
+                ),
                 misreadings=(Misreading(RULE, _is_the_rule),),
             ),
             why=Question(
-                text=_("From when on do the 120 s count?"),
+                text=_("When do the 120 s start?"),
                 kind=Choice(
                     (
-                        ("heard", _("from its last registration, which it sends every 30 s")),
-                        ("hang", _("from the moment in which it stopped answering")),
+                        ("heard", _("at its last registration; it registers every 30 s")),
+                        ("hang", _("when it stops answering")),
                         ("failed", _("from the first message that failed")),
                     )
                 ),
                 right=lambda e: Truth("heard"),
                 again=_(
-                    "The name server learns nothing of the hang, and nothing of messages. What does it hear of a "
-                    "broker?"
+                    "The name server detects neither the hang nor failed messages. What does it receive from a broker?"
                 ),
             ),
             hints=(
-                _("A broker registers every 30 s, and its ring is full then."),
-                _("The name server looks for silent brokers every 10 s (RocketMQ 5: every 5 s)."),
+                _("A broker registers every 30 s, and each registration refills its ring."),
+                _("The name server checks for silent brokers every 10 s (RocketMQ 5: every 5 s)."),
             ),
         ),
         Step(
-            title=_("The same broker again"),
-            do=_("Resume {broker}, and wait until all three clients have the route with it."),
+            title=_("Return of the same broker"),
+            do=_("Resume {broker}, and wait until all three clients have a route that contains it."),
             watch=_('The ring of {broker}; then "route" in the journal, with its steps.'),
             mark="journal",
             predict=Question(
-                text=_("Who brings {broker} back into the routes?"),
+                text=_("What brings {broker} back into the routes?"),
                 kind=Choice(
                     (
-                        ("itself", _("it registers by itself")),
-                        ("asked", _("the name server asks it")),
-                        ("client", _("a client that reaches it")),
+                        ("itself", _("its own registration")),
+                        ("asked", _("a request of the name server")),
+                        ("client", _("a client that connects to it")),
                     )
                 ),
                 right=lambda e: Truth("itself"),
             ),
             check=_is_back,
             say=Question(
-                text=_("Which client was the last one to learn it?"),
+                text=_("Which client was the last to receive the route?"),
                 kind=Choice(((SHOP, "{shop}"), (MEMBERS[0], "{one}"), (MEMBERS[1], "{other}"))),
                 right=_last_to_learn,
-                again=_('You wrote {given}; compare the three rows "route" in the journal again.'),
+                again=_('You wrote {given}; compare the three "route" rows in the journal again.'),
             ),
             why=Question(
-                text=_("Why did they learn it at different times?"),
+                text=_("Why did they receive it at different times?"),
                 kind=Choice(
                     (
-                        ("ask", _("Each asks every 30 s, by a timer of its own.")),
-                        ("pushed", _("The name server sends the new route to one after the other.")),
-                        ("rebalance", _("They learn it when their group divides the queues.")),
+                        ("ask", _("Each client requests the route every 30 s, on its own timer.")),
+                        ("pushed", _("The name server sends the new route to one client after another.")),
+                        ("rebalance", _("They receive it when their group rebalances.")),
                     )
                 ),
                 right=lambda e: Truth("ask"),
-                again=_("{shop} is in no group, and learned it too."),
+                again=_("{shop} is in no group, but it also received the route."),
                 misreadings=(Misreading(PUSHED, chosen("pushed")),),
             ),
-            hints=(_("The steps of the journal have a row for each route a client has learned."),),
+            hints=(_("The steps in the journal have a row for each route that a client received."),),
         ),
         Step(
-            title=_("A broker that is killed"),
+            title=_("Killed broker"),
             do=_("Kill {broker}, and wait until all three clients have another route."),
             watch=_('The ring of {broker}; then "Failed for good" on the page of {shop}.'),
             mark="lanes",
@@ -464,35 +469,37 @@ NAME_SERVER_EXPIRY = Lab(
             ),
             check=_is_closed,
             say=Question(
-                text=_("How many messages of {shop} failed for good since the kill? Its page counts them."),
+                text=_("How many messages of {shop} have failed permanently since the kill? Its page counts them."),
                 kind=Number(_("messages")),
                 right=_lost,
                 again=_('You wrote {given}; compare "Failed for good" before and after the kill.'),
                 misreadings=(Misreading(RETRIES, _is_retries),),
             ),
             why=Question(
-                text=_("The cable of a broker's machine is pulled. How long do clients go on using it?"),
+                text=_(
+                    "The network cable of a broker machine is unplugged. How long do clients keep using this broker?"
+                ),
                 kind=Choice(
                     (
-                        ("hang", _("as after the hang: up to 130 s, and up to 30 s more")),
+                        ("hang", _("as after the hang: up to 130 s, plus up to 30 s")),
                         ("kill", _("as after the kill: up to 30 s")),
-                        ("once", _("not at all: they see it at once")),
+                        ("once", _("no time: they detect it at once")),
                     )
                 ),
                 right=lambda e: Truth("hang"),
-                again=_("A route changes only when a client asks the name server."),
+                again=_("A route changes only when a client requests it from the name server."),
                 misreadings=(Misreading(CABLE, chosen("kill")),),
             ),
-            hints=(_("A connection that is refused costs no time, so the same send can go on to another broker."),),
+            hints=(_("A refused connection costs no time, so the same send can continue to another broker."),),
         ),
     ),
     solve=_solve,
     wrong=(
-        WrongScript("kills first", "a dead process and a silent one are the same", CLOSED, _kills_first),
-        WrongScript("resumes early", "the name server notices every pause", RESUMED, _resumes_early),
-        WrongScript("says the rule", "120 s after the failure it is known", RULE, _says_the_rule),
+        WrongScript("kills first", "a dead process and a silent process are the same", CLOSED, _kills_first),
+        WrongScript("resumes early", "the name server detects every pause", RESUMED, _resumes_early),
+        WrongScript("says the rule", "clients know of a failure after 120 s", RULE, _says_the_rule),
         WrongScript("pushed", "name servers notify clients", PUSHED, _thinks_it_is_pushed),
         WrongScript("counts retries", "every failed attempt is a lost message", RETRIES, _counts_retries),
-        WrongScript("cable", "a broken line closes its connections", CABLE, _thinks_a_cable_closes),
+        WrongScript("cable", "a broken link closes its connections", CABLE, _thinks_a_cable_closes),
     ),
 )

@@ -75,7 +75,7 @@ def _is_denied(evidence: Evidence) -> Verdict:
         stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
         if stops:
             return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1].seq])
-        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+        return Verdict.not_yet(_("{one} is still running."), one=n["one"])
     if not _locks(evidence, crash.seq):
         return Verdict.wrong(
             _("{one} held no lock when it crashed: restart it and wait until it has queues."),
@@ -84,9 +84,9 @@ def _is_denied(evidence: Evidence) -> Verdict:
         )
     denied = [entry for entry in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, entry.event.holder)]
     if len(denied) < 2:
-        return Verdict.not_yet(_("{other} was refused {count} times so far."), other=n["other"], count=len(denied))
+        return Verdict.not_yet(_("{other} has been denied {count} times so far."), other=n["other"], count=len(denied))
     return Verdict.met(
-        _("{other} owns the queues of {one}, and the broker refused it their locks."),
+        _("{other} owns the queues of {one}, but the broker denied it their locks."),
         other=n["other"],
         one=n["one"],
         rests_on=[crash.seq, *(entry.seq for entry in denied[:4])],
@@ -131,9 +131,9 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
         return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1].seq])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
     if crash is None or len({queue_of(entry.event) for entry in taken}) < len(stuck):
-        return Verdict.not_yet(_("{left} queues wait for their locks."), left=len(stuck) - len(taken))
+        return Verdict.not_yet(_("{left} queues are waiting for their locks."), left=len(stuck) - len(taken))
     return Verdict.met(
-        _("{after_s} s after the crash {other} got the last lock."),
+        _("{other} acquired the last lock {after_s} s after the crash."),
         other=n["other"],
         after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
         rests_on=[crash.seq, *(entry.seq for entry in taken)],
@@ -166,7 +166,7 @@ def _unlocked(evidence: Evidence) -> Verdict:
         return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1].seq])
     stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
     if not stops:
-        return Verdict.not_yet(_("{one} was not stopped yet."), one=n["one"])
+        return Verdict.not_yet(_("{one} has not been stopped yet."), one=n["one"])
     unlocked = [
         entry
         for entry in evidence.of(QueueUnlocked, since=stops[-1].seq)
@@ -181,7 +181,7 @@ def _unlocked(evidence: Evidence) -> Verdict:
     if not queues or queues - {queue_of(entry.event) for entry in locked}:
         return Verdict.not_yet(_("{other} does not have all locks yet."), other=n["other"])
     return Verdict.met(
-        _("{one} gave its locks back, and {other} had them {after_s} s later."),
+        _("{one} released its locks, and {other} acquired them {after_s} s later."),
         one=n["one"],
         other=n["other"],
         after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
@@ -285,49 +285,52 @@ def _crashes_again(hands: Hands) -> None:
 
 
 INNER = _(
-    "You wrote {given}; look at the outer ring again. 30 s is how long a client trusts its own lock: the inner ring."
+    "You wrote {given}; look at the outer ring again. The inner ring shows how long a client trusts its own lock: 30 s."
 )
-STOPPED = _("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has queues, and crash it.")
+STOPPED = _("{one} was stopped cleanly and released its locks. Restart it, wait until it has queues, and crash it.")
 EARLY = _(
-    "{other} had the locks before you had predicted when. Restart {one}, wait until it has queues, and crash it again."
+    "{other} had acquired the locks before you predicted the time. Restart {one}, wait until it has queues, and "
+    "crash it again."
 )
 RESTARTED = _(
-    "{one} runs again as a new client, and does not get the locks of the crashed one either. Only time ends them: wait."
+    "{one} is running again as a new client, and is also denied the locks of the crashed one. They end only by "
+    "expiry: wait."
 )
 CRASHED = _(
-    "The crash set nothing: {one} could do nothing any more. Look before it, for the last time it was given the lock."
+    "The crash itself changed no lock: {one} could not act any more. Look further back, for the last time {one} "
+    "received the lock."
 )
-AGAIN = _("{one} was crashed again. Restart it, wait until it has queues, and stop it cleanly.")
+AGAIN = _("{one} crashed again. Restart it, wait until it has queues, and stop it cleanly.")
 
 ORDERLY_LOCK = Lab(
     slug="orderly-lock",
     number="5",
     minutes=11,
     title=_("Orderly lock stuck for 60 s"),
-    goal=_("Why queues stand after the crash of an orderly consumer, and for how long."),
+    goal=_("Why queues stop after the crash of an orderly consumer, and for how long."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"CrashActor", "RestartActor", "StopActor"}),
     steps=(
         Step(
-            title=_("The lock that is not used"),
-            do=_("Crash {one}, and look at the queues that had been its own."),
-            watch=_("The rings at the queues of {one}: outer arc broker, inner arc client."),
+            title=_("The unused lock"),
+            do=_("Crash {one}, and look at the queues that it had owned."),
+            watch=_("The rings at the queues of {one}: the outer arc is the broker, the inner arc is the client."),
             mark="lock:{one}",
             predict=Question(
-                text=_("What will become of the queues of {one}?"),
+                text=_("What will happen to the queues of {one}?"),
                 kind=Choice(
                     (
-                        ("once", _("{other} goes on with them at once.")),
-                        ("wait", _("{other} owns them and cannot read them for a while.")),
-                        ("lost", _("They stay without an owner until {one} is back.")),
+                        ("once", _("{other} continues with them at once.")),
+                        ("wait", _("{other} owns them but cannot read them for a while.")),
+                        ("lost", _("They have no owner until {one} returns.")),
                     )
                 ),
                 right=lambda e: Truth("wait"),
             ),
             check=_is_denied,
             say=Question(
-                text=_("Read the ring: how many seconds are left at the broker?"),
+                text=_("Read the ring: how many seconds remain at the broker?"),
                 kind=Number(_("s"), within=4),
                 right=_left_s,
                 again=_("You wrote {given}; look at the outer ring again, while time is paused."),
@@ -336,36 +339,36 @@ ORDERLY_LOCK = Lab(
             hints=(_("The number in the middle belongs to one of the two arcs."), _("The outer arc is full at 60 s.")),
         ),
         Step(
-            title=_("The second of the take-over"),
+            title=_("The moment of takeover"),
             rate=4,
             do=_("Wait until {other} has all locks."),
-            watch=_("The outer ring running out, and the age of the oldest message."),
+            watch=_("The outer ring as it runs out, and the age of the oldest message."),
             mark="lock:{one}",
             predict=Question(
-                text=_("How many seconds after the crash will {other} get the last lock?"),
+                text=_("How many seconds after the crash will {other} acquire the last lock?"),
                 kind=Number(_("s"), within=10),
                 right=_take_over_s,
             ),
             check=_all_taken_over,
             say=Question(
-                text=_("How many seconds after the crash was it? Read the times in the journal."),
+                text=_("How many seconds after the crash was it acquired? Read the times in the journal."),
                 kind=Number(_("s"), within=2),
                 right=_take_over_s,
-                again=_("You wrote {given}; take the time of the crash from the time of the last take-over again."),
+                again=_("You wrote {given}; subtract the time of the crash from the time of the last takeover again."),
             ),
             why=Question(
-                text=_("Click an event that set the end of these locks."),
+                text=_("Click an event that set the expiry of these locks."),
                 kind=EventClick(),
                 right=_renewals,
-                again=_("That event gave {one} no lock. Look for the last renewal before the crash."),
+                again=_("That event granted {one} no lock. Look for the last renewal before the crash."),
                 misreadings=(Misreading(CRASHED, _is_crash),),
             ),
-            hints=(_("A lock ends 60 s after it was renewed, and members ask every 20 s."),),
+            hints=(_("A lock expires 60 s after its last renewal, and members renew every 20 s."),),
         ),
         Step(
             title=_("The same with a clean stop"),
             do=_("Restart {one}, wait until it has queues, and stop it cleanly."),
-            watch=_("The rings when it stops."),
+            watch=_("The rings at the moment it stops."),
             mark="lock:{one}",
             predict=Question(
                 text=_("How many seconds after the stop will {other} have the locks?"),
@@ -374,22 +377,22 @@ ORDERLY_LOCK = Lab(
             ),
             check=_unlocked,
             say=Question(
-                text=_("How often was {other} refused a lock after the stop?"),
+                text=_("How many times was {other} denied a lock after the stop?"),
                 kind=Number(_("times")),
                 right=_denied_after_stop,
-                again=_('You wrote {given}; count the rows "denied" after the stop in the journal.'),
+                again=_('You wrote {given}; count the "denied" rows after the stop in the journal.'),
             ),
             why=Question(
-                text=_("Why was there nothing to wait for?"),
+                text=_("Why was no wait necessary?"),
                 kind=Choice(
                     (
-                        ("unlocks", _("A clean stop unlocks the queues before it leaves.")),
-                        ("fresh", _("The locks were younger this time.")),
+                        ("unlocks", _("A clean stop unlocks the queues before the member leaves.")),
+                        ("fresh", _("The locks were newer this time.")),
                         ("broker", _("The broker drops locks when a connection closes.")),
                     )
                 ),
                 right=lambda e: Truth("unlocks"),
-                again=_('The connection of a crashed member closes as well. Look for "unlocked" in the journal.'),
+                again=_('The connection of a crashed member also closes. Look for "unlocked" in the journal.'),
             ),
             hints=(_("A crash cannot send an unlock."),),
         ),

@@ -81,14 +81,14 @@ def _is_pinned(evidence: Evidence) -> Verdict:
     ahead = 0 if not pulled else pulled[-1].event.next_offset - pinned.event.offset
     if held_s < HELD_S or ahead < AHEAD:
         return Verdict.not_yet(
-            _("Offset {offset} is held for {held_s} s, and pulls are {ahead} messages ahead."),
+            _("Offset {offset} has been blocked for {held_s} s, and pulls are {ahead} messages ahead."),
             offset=pinned.event.offset,
             held_s=held_s,
             ahead=ahead,
         )
     commit = evidence.committed(n["group"], queue)
     return Verdict.met(
-        _("{offset} was held for {held_s} s while pulls went {ahead} messages ahead."),
+        _("{offset} was blocked for {held_s} s while pulls moved {ahead} messages ahead."),
         offset=pinned.event.offset,
         held_s=held_s,
         ahead=ahead,
@@ -135,20 +135,20 @@ def _came_again(evidence: Evidence) -> Verdict:
         stops = evidence.actions("StopActor")
         if stops:
             return Verdict.wrong(
-                _("{one} was asked to stop, and waits for its slow message. Crash it."),
+                _("{one} received a stop and is waiting for its slow message. Crash it."),
                 one=n["one"],
                 rests_on=[stops[-1].seq],
             )
-        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+        return Verdict.not_yet(_("{one} is still running."), one=n["one"])
     if not evidence.actions("RestartActor", since=crash.seq):
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
             return Verdict.wrong(DOWN, one=n["one"], rests_on=[crash.seq])
         return Verdict.not_yet(_("{one} is down. Restart it."), one=n["one"])
     repeated = _repeated(evidence)
     if repeated is None:
-        return Verdict.not_yet(_("Repetitions are being counted."))
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.met(
-        _("{count} messages came twice."), count=repeated.event.count, rests_on=[crash.seq, repeated.seq]
+        _("{count} messages were delivered twice."), count=repeated.event.count, rests_on=[crash.seq, repeated.seq]
     )
 
 
@@ -221,34 +221,34 @@ def _never_restarts(hands: Hands) -> None:
 
 
 THERE = _("The slow message is in {there}; make the next one of {row} slow.")
-SHORT = _("{slow_s} s are over too soon; make it slow for 5 minutes.")
-PULLED = _("You wrote {given}: up to there messages were pulled. The pin stands at the committed offset, further left.")
-PULLS = _("Pulls go on: the numbers at the right end rise. Something else holds the pin.")
-DOWN = _("{one} is down, and the group has no other member: nothing comes again before it runs. Restart it.")
+SHORT = _("{slow_s} s end too soon; make it slow for 5 minutes.")
+PULLED = _("You wrote {given}: that is how far messages were pulled. The pin marks the committed offset, further left.")
+PULLS = _("Pulls continue: the numbers at the right end rise. Something else blocks the pin.")
+DOWN = _("{one} is down, and the group has no other member: no message is redelivered until it runs. Restart it.")
 
 PINNED_OFFSET = Lab(
     slug="pinned-offset",
     number="2",
     minutes=10,
-    title=_("One slow message pins the offset"),
-    goal=_("Why the committed offset stands although messages are finished, and what a crash then costs."),
+    title=_("One slow message blocks the offset"),
+    goal=_("Why the committed offset stops although messages finish, and what a crash then costs."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StopActor", "CrashActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("One message does not end"),
+            title=_("A message that does not finish"),
             rate=4,
             do=_(
                 "Make the next message of {row} slow for 5 minutes (on the card of {one}), and watch {q} for a minute."
             ),
-            watch=_("The pin of {q}, and the cells right of it."),
+            watch=_("The pin of {q}, and the cells to its right."),
             mark="queue:{row}",
             predict=Question(
-                text=_("What will the committed offset of {q} do in that minute?"),
+                text=_("What will happen to the committed offset of {q} in that minute?"),
                 kind=Choice(
                     (
-                        ("moves", _("It moves on with the messages that are done.")),
+                        ("moves", _("It moves forward with the messages that finish.")),
                         ("stays", _("It stays at the slow message.")),
                         ("back", _("It moves back.")),
                     )
@@ -266,49 +266,49 @@ PINNED_OFFSET = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why does it stand?"),
+                text=_("Why does it stop?"),
                 kind=Choice(
                     (
-                        ("smallest", _("Committed is the smallest offset that is not finished.")),
-                        ("pulls", _("The member pulls no more from {q}.")),
+                        ("smallest", _("The committed offset is the smallest offset that is not finished.")),
+                        ("pulls", _("The member stops pulling from {q}.")),
                         ("broker", _("The broker refuses the commit.")),
                     )
                 ),
                 right=lambda e: Truth("smallest"),
-                again=_("Commits are sent every 5 s and taken; they carry the same number each time."),
+                again=_("Commits are sent every 5 s and accepted; each contains the same number."),
                 misreadings=(Misreading(PULLS, chosen("pulls")),),
             ),
-            hints=(_("A commit says: everything below this is done."),),
+            hints=(_("A commit means: everything below this offset is done."),),
         ),
         Step(
-            title=_("What a crash costs now"),
+            title=_("The cost of a crash now"),
             rate=4,
             do=_("Crash {one}, and restart it."),
-            watch=_("Where {q} begins after the restart."),
+            watch=_("Where {q} starts after the restart."),
             mark="queue:{row}",
             predict=Question(
-                text=_("How many messages will come twice?"),
+                text=_("How many messages will be delivered twice?"),
                 kind=Number(_("messages"), share=0.1, within=5),
                 right=_count,
             ),
             check=_came_again,
             say=Question(
-                text=_("How many came twice? Read the line of the journal."),
+                text=_('How many were delivered twice? Read "delivered twice" in the journal.'),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
             ),
             why=Question(
-                text=_("Which ones came twice?"),
+                text=_("Which ones were delivered twice?"),
                 kind=Choice(
                     (
-                        ("above", _("Those given to the member at and above the committed offset.")),
+                        ("above", _("Those that the member had received at or above the committed offset.")),
                         ("slow", _("Only the slow one.")),
                         ("all", _("All messages of {q} since the beginning.")),
                     )
                 ),
                 right=lambda e: Truth("above"),
-                again=_("Compare the offset at which {q} was taken again with the pin before the crash."),
+                again=_("Compare the offset at which {q} was acquired again with the pin before the crash."),
             ),
             hints=(_("What is between the pin and the right end of the cells?"),),
         ),

@@ -66,7 +66,7 @@ def _one_stands(evidence: Evidence) -> Verdict:
         return Verdict.wrong(NO_SUCH, given=wrong[0], bad=n["bad"])
     if not failed:
         return Verdict.not_yet(
-            _("{count} of 2 members have the new handler, and {key} has not come since."),
+            _("{count} of 2 members have the new handler, and {key} has not been delivered since."),
             count=len(handlers),
             key=n["key"],
         )
@@ -79,10 +79,10 @@ def _one_stands(evidence: Evidence) -> Verdict:
     }
     if held_s < STANDS_S or min(moved.values(), default=0) < MOVED:
         return Verdict.not_yet(
-            _("A queue stands for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=STANDS_S
+            _("A queue has been stopped for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=STANDS_S
         )
     return Verdict.met(
-        _("{tries} tries of one message held its queue, and the others went on."),
+        _("{tries} tries of one message blocked its queue, and the others continued."),
         tries=len(failed),
         rests_on=[first.seq, failed[-1].seq],
     )
@@ -109,7 +109,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
     if all(handlers.get(n[label]) == n["bad"] for label in ("one", "other")):
         if restarts:
             return Verdict.wrong(
-                _("A restart brings the same handler and the same message: it fails again."),
+                _("A restart uses the same handler for the same message: it fails again."),
                 rests_on=[restarts[-1].seq],
             )
         return Verdict.not_yet(_("Both members still reject {key}."), key=n["key"])
@@ -121,9 +121,9 @@ def _is_mended(evidence: Evidence) -> Verdict:
         if row.outcome == "SUCCESS" and (row.queue, row.offset) == (failed[-1].queue, failed[-1].offset)
     ]
     if not done:
-        return Verdict.not_yet(_("The message was not tried again yet."))
+        return Verdict.not_yet(_("The message has not been retried yet."))
     return Verdict.met(
-        _("{key} was consumed after {tries} tries, and its queue goes on."),
+        _("{key} was consumed after {tries} tries, and its queue continues."),
         key=n["key"],
         tries=len(failed) + 1,
         rests_on=[failed[-1].seq, done[0].seq],
@@ -203,23 +203,23 @@ def _mends_the_other(hands: Hands) -> None:
     hands.see(20)
 
 
-NO_SUCH = _('"{given}" rejects nothing that comes; the handler is called "{bad}".')
-ALL = _("Most pins move: look for the one that stands while the others go on.")
-LOCK = _("The lock is renewed every 20 s, and its owner tries again and again: look at what it tries.")
-OWNER = _("{owner} owns the queue that stands, and still rejects {key}.")
+NO_SUCH = _('"{given}" rejects no incoming message; use the handler "{bad}".')
+ALL = _("Most pins move: look for the one that has stopped.")
+LOCK = _("The lock is renewed every 20 s, and its owner retries continuously: look at the message that it retries.")
+OWNER = _("{owner} owns the queue that has stopped, and still rejects {key}.")
 
 POISON_IN_ORDER = Lab(
     slug="poison-in-order",
     number="N3",
     minutes=8,
-    title=_("Poison in order"),
-    goal=_("What one message that always fails does to an orderly group, and to whom it does nothing."),
+    title=_("Poison message in an orderly group"),
+    goal=_("How one message that always fails affects an orderly group, and what it does not affect."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("A message that is rejected again and again"),
+            title=_("A message that is always rejected"),
             rate=2,
             do=_(
                 'Change the handlers of {one} and {other} to "{bad}": from now on they reject the key {key}. '
@@ -229,52 +229,55 @@ POISON_IN_ORDER = Lab(
             watch=_("The pins of all queues."),
             mark="lanes",
             predict=Question(
-                text=_("Which queues will stand?"),
+                text=_("Which queues will stop?"),
                 kind=Choice(
                     (
-                        ("one", _("Only the one of this key.")),
+                        ("one", _("Only the queue of this key.")),
                         ("member", _("All queues of the member that gets it.")),
                         ("all", _("All queues of the group.")),
-                        ("none", _("None: it goes to the retry queue.")),
+                        ("none", _("None: it goes to the retry topic.")),
                     )
                 ),
                 right=lambda e: Truth("one"),
             ),
             check=_one_stands,
             say=Question(
-                text=_("Which queue stands?"),
+                text=_("Which queue has stopped?"),
                 kind=Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("all", _("All of them.")))),
                 right=_standing,
                 again=_("The pin of {given} moves: look for the one whose lag grows."),
                 misreadings=(Misreading(ALL, chosen("all")),),
             ),
             why=Question(
-                text=_("Why does it stand?"),
+                text=_("Why does it stop?"),
                 kind=Choice(
                     (
-                        ("order", _("Later messages must not overtake the one that fails.")),
+                        ("order", _("Later messages must not overtake the failing one.")),
                         ("lock", _("The member has lost the lock of the queue.")),
-                        ("broker", _("The broker holds the queue back.")),
+                        ("broker", _("The broker is blocking the queue.")),
                     )
                 ),
                 right=lambda e: Truth("order"),
-                again=_("The broker gives out what is asked for; the member has the messages already."),
+                again=_("The broker delivers what members request; this member already has the messages."),
                 misreadings=(Misreading(LOCK, chosen("lock")),),
             ),
-            hints=(_("A key always goes to the same queue."), _("An orderly listener that fails suspends its queue.")),
+            hints=(
+                _("A key always goes to the same queue."),
+                _("When an orderly listener fails, its queue is suspended."),
+            ),
         ),
         Step(
-            title=_("Let it go on"),
+            title=_("Resume the queue"),
             do=_('Change the handlers back to "{good}".'),
-            watch=_("The queue that stood."),
+            watch=_("The queue that had stopped."),
             mark="lanes",
             predict=Question(
-                text=_("Which message of that queue will be consumed first?"),
+                text=_("Which message in that queue will be consumed first?"),
                 kind=Choice(
                     (
-                        ("poison", _("The one that was rejected.")),
-                        ("next", _("The one after it.")),
-                        ("newest", _("The newest.")),
+                        ("poison", _("The rejected message.")),
+                        ("next", _("The message after it.")),
+                        ("newest", _("The newest message.")),
                     )
                 ),
                 right=_first_after,
@@ -284,9 +287,9 @@ POISON_IN_ORDER = Lab(
                 text=_("How many times had the message failed? Count its rows in the journal."),
                 kind=Number(_("times"), within=1, share=0.1),
                 right=_tries,
-                again=_("You wrote {given}; count the rows with {key} that did not succeed again."),
+                again=_("You wrote {given}; count again the rows with {key} that did not succeed."),
             ),
-            hints=(_("About one try a second, from the first failure on."),),
+            hints=(_("About one try a second, from the first failure."),),
         ),
     ),
     solve=_solve,

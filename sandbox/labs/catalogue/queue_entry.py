@@ -60,7 +60,7 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
     """The stored message of the step, or what is missing.  `others`: tags that mean something, and their sentences."""
     sent, stored = _sent(evidence), _stored(evidence)
     if sent is None or stored is None:
-        return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=evidence.numbers["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=evidence.numbers["topic"])
     fields, rests_on = sent.event.fields, [sent.seq, stored.seq]
     for other, text in others:
         if fields["tag"] == other:
@@ -80,7 +80,10 @@ def _is_appended(evidence: Evidence) -> Verdict:
     if isinstance(stored, Verdict):
         return stored
     return Verdict.met(
-        _("The entry of offset {offset} begins at byte {at} of its queue, its record at byte {physical} of the log."),
+        _(
+            "The entry of offset {offset} starts at byte {at} of its queue, and its record starts at byte "
+            "{physical} of the log."
+        ),
         offset=stored.event.first_offset,
         at=stored.event.first_offset * ENTRY_BYTES,
         physical=stored.event.physical_offset,
@@ -112,10 +115,13 @@ def _has_size(evidence: Evidence) -> Verdict:
     assert sent is not None
     if (body_bytes := _body_bytes(sent)) != n["body"]:
         return Verdict.wrong(
-            _("Its body has {given} bytes: send one of {body}."), given=body_bytes, body=n["body"], rests_on=[sent.seq]
+            _("Its body has {given} bytes: send a body of {body} bytes."),
+            given=body_bytes,
+            body=n["body"],
+            rests_on=[sent.seq],
         )
     return Verdict.met(
-        _("A body of {body} bytes lies in a record of {size} bytes."),
+        _("A body of {body} bytes is stored in a record of {size} bytes."),
         body=n["body"],
         size=stored.event.bytes,
         rests_on=[sent.seq, stored.seq],
@@ -151,9 +157,9 @@ def _is_dropped(evidence: Evidence) -> Verdict:
         return stored
     dropped = _filtered(evidence, stored.seq)
     if dropped is None:
-        return Verdict.not_yet(_("reader has not been given it yet."))
+        return Verdict.not_yet(_("reader has not received it yet."))
     return Verdict.met(
-        _("The broker gave {twin} to reader, and reader dropped it: the hash is the same, the text is not."),
+        _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),
         twin=n["twin"],
         rests_on=[stored.seq, dropped.seq],
     )
@@ -240,49 +246,49 @@ def _thinks_lost(hands: Hands) -> None:
     hands.why("lost")
 
 
-NO_TAG = _("It has no tag, and the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
-BURST = _("{count} messages were sent: send one alone, so that its entry is the newest.")
+NO_TAG = _("It has no tag, so the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
+BURST = _("{count} messages were sent: send only one, so that its entry is the newest.")
 IN_QUEUE = _(
-    "You wrote {given}: that is where the entry begins in the queue. Its first 8 bytes say where the record "
-    "begins in the log, and other topics are in the same log."
+    "You wrote {given}: there the entry starts in the queue. Its first 8 bytes are the start of the record in "
+    "the log, which also contains other topics."
 )
-BODY = _("You wrote {given}: that is the body alone. Bytes 9 to 12 of the entry have the size of the whole record.")
-SAME_TAG = _("That tag is the one that reader wants, so nothing is dropped. Send one with the tag {tag}.")
-LOST = _("It is in the store as every other: its entry and its record are there to be read.")
+BODY = _("You wrote {given}: that is only the body. Bytes 9 to 12 of the entry have the size of the whole record.")
+SAME_TAG = _("reader subscribes to that tag, so nothing is dropped. Send a message with the tag {tag}.")
+LOST = _("It is in the store like every other message: you can read its entry and its record.")
 
 QUEUE_ENTRY = Lab(
     slug="queue-entry",
     number="10",
     minutes=8,
     title=_("Twenty bytes for each message"),
-    goal=_("What a queue is on disk, and which three numbers an entry has."),
+    goal=_("How a queue is stored on disk, and which three numbers an entry contains."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages"}),
     steps=(
         Step(
-            title=_("Where the entry begins"),
+            title=_("Start of the entry"),
             do=_(
-                "Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in "
+                "Send one message with the tag {tag} to {topic}. Then open the Store page and click its entry in "
                 "{topic}/0."
             ),
             watch=_("The first 8 bytes of the entry, and what they point to."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_(
-                    "q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
-                    "next one begin?"
+                    "q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of "
+                    "the next one start?"
                 ),
                 kind=Number(_("bytes")),
                 right=_next_position,
             ),
             check=_is_appended,
             say=Question(
-                text=_("At which byte of the log does its record begin? Decode the first 8 bytes."),
+                text=_("At which byte of the log does its record start? Decode the first 8 bytes."),
                 kind=Number(_("bytes")),
                 right=_physical,
                 again=_(
-                    "You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
+                    "You wrote {given}; click the newest entry of {topic}/0 on the Store page, and read the "
                     "first of its three numbers."
                 ),
                 misreadings=(Misreading(IN_QUEUE, lambda e, answer: answer == _position(e).value),),
@@ -291,18 +297,20 @@ QUEUE_ENTRY = Lab(
                 text=_("How does the broker find the entry of an offset?"),
                 kind=Choice(
                     (
-                        ("fixed", _("It computes the place: every entry has 20 bytes.")),
-                        ("search", _("It looks through the queue from its beginning.")),
+                        ("fixed", _("It computes the position: every entry has 20 bytes.")),
+                        ("search", _("It scans the queue from its beginning.")),
                         ("index", _("It looks the offset up in the index.")),
                     )
                 ),
                 right=lambda e: Truth("fixed"),
-                again=_("Neither search nor index is needed: divide the place of an entry by its offset."),
+                again=_(
+                    "The broker needs neither a search nor an index: divide the position of an entry by its offset."
+                ),
             ),
-            hints=(_("An entry has 20 bytes: 8 for a place, 4 for a size, 8 for a hash."),),
+            hints=(_("An entry has 20 bytes: 8 for the position, 4 for the size, 8 for the hash."),),
         ),
         Step(
-            title=_("How large the record is"),
+            title=_("Size of the record"),
             do=_("Send one message with the tag {tag} and a body of {body} bytes, and click its entry."),
             watch=_("Bytes 9 to 12 of the entry, then the record that it points to."),
             mark="queue:broker-a:0",
@@ -310,34 +318,34 @@ QUEUE_ENTRY = Lab(
                 text=_("Which size will the entry have?"),
                 kind=Choice(
                     (
-                        ("same", _("{body} bytes, as the body")),
-                        ("larger", _("more than {body} bytes")),
-                        ("entry", _("20 bytes, as every entry")),
+                        ("same", _("{body} bytes, like the body")),
+                        ("larger", _("more than {body}")),
+                        ("entry", _("20 bytes, like every entry")),
                     )
                 ),
                 right=_is_larger,
             ),
             check=_has_size,
             say=Question(
-                text=_("Which size has its entry?"),
+                text=_("Which size does its entry have?"),
                 kind=Number(_("bytes")),
                 right=_size,
-                again=_("You wrote {given}; read the second of the three numbers of the newest entry."),
+                again=_("You wrote {given}; read the second of the three numbers in the newest entry."),
                 misreadings=(Misreading(BODY, lambda e, answer: answer == e.numbers["body"]),),
             ),
             why=Question(
-                text=_("What is in the record beside the body?"),
+                text=_("What does the record contain besides the body?"),
                 kind=Choice(
                     (
-                        ("whole", _("fields of fixed size, topic and properties")),
+                        ("whole", _("fixed-size fields, topic and properties")),
                         ("padding", _("zeros up to the next multiple of 512")),
                         ("copy", _("a copy of the entry")),
                     )
                 ),
                 right=lambda e: Truth("whole"),
-                again=_("Click the record: its fields are listed, one after the other."),
+                again=_("Click the record to list its fields one by one."),
             ),
-            hints=(_("Click the record on the page Store: it is shown field by field."),),
+            hints=(_("Click the record on the Store page: each field is shown."),),
         ),
         Step(
             title=_("A hash is not the tag"),
@@ -345,48 +353,48 @@ QUEUE_ENTRY = Lab(
                 "reader subscribes to the tag {tag}. Send one message with the tag {twin}, which has the same hash, "
                 "and click its entry."
             ),
-            watch=_("The last 8 bytes of both entries, then the newest rows of the page Journal."),
+            watch=_("The last 8 bytes of both entries, then the newest rows on the Journal page."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Who will keep {twin} from the listener of reader?"),
+                text=_("What prevents {twin} from reaching the listener of reader?"),
                 kind=Choice(
                     (
                         ("broker", _("the broker: it reads the tag from the record")),
-                        ("client", _("reader: the broker compares hashes only")),
-                        ("nobody", _("nobody: the listener gets it")),
+                        ("client", _("reader: the broker compares only hashes")),
+                        ("nobody", _("nothing: the listener receives it")),
                     )
                 ),
                 right=_where_dropped,
             ),
             check=_is_dropped,
             say=Question(
-                text=_("Which hash has the entry? Decode its last 8 bytes."),
+                text=_("Which hash does the entry have? Decode its last 8 bytes."),
                 kind=Number(),
                 right=_code,
-                again=_("You wrote {given}; read the last of the three numbers of the newest entry."),
+                again=_("You wrote {given}; read the last of the three numbers in the newest entry."),
             ),
             why=Question(
                 text=_("Why does the broker compare hashes?"),
                 kind=Choice(
                     (
-                        ("short", _("It reads 20 bytes for each message, and not the records.")),
-                        ("secret", _("Tags are secret to a broker.")),
-                        ("lost", _("A message with a tag of the same hash is lost.")),
+                        ("short", _("It reads 20 bytes for each message, and no records.")),
+                        ("secret", _("The broker cannot read tags.")),
+                        ("lost", _("A message is lost if its tag has the same hash.")),
                     )
                 ),
                 right=lambda e: Truth("short"),
-                again=_("A record says its tag to whoever reads it; an entry is read without it."),
+                again=_("Every reader of a record sees its tag, but the broker reads an entry without the record."),
                 misreadings=(Misreading(LOST, chosen("lost")),),
             ),
-            hints=(_("Two texts may have the same hash, as {tag} and {twin} have."),),
+            hints=(_("Two texts can have the same hash, like {tag} and {twin}."),),
         ),
     ),
     solve=_solve,
     wrong=(
         WrongScript("no tag", "every entry has a hash", NO_TAG, _sends_no_tag),
-        WrongScript("queue position", "queue and log have the same places", IN_QUEUE, _says_queue_position),
-        WrongScript("body", "the size is that of the body", BODY, _says_body),
-        WrongScript("keeps the tag", "the tag itself is in the entry", SAME_TAG, _keeps_the_tag),
-        WrongScript("lost", "two tags with one hash cannot be told apart", LOST, _thinks_lost),
+        WrongScript("queue position", "queue and log have the same positions", IN_QUEUE, _says_queue_position),
+        WrongScript("body", "the size is the size of the body", BODY, _says_body),
+        WrongScript("keeps the tag", "the entry contains the tag itself", SAME_TAG, _keeps_the_tag),
+        WrongScript("lost", "two tags with the same hash cannot be distinguished", LOST, _thinks_lost),
     ),
 )

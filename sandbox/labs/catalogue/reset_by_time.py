@@ -78,15 +78,15 @@ def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
 def _is_mended(evidence: Evidence) -> Verdict:
     window = _newest_window(evidence)
     if window is None:
-        return Verdict.not_yet(_("The handler is not broken yet."))
+        return Verdict.not_yet(_("The handler has not been broken yet."))
     broken, mended = window
     passed_s = ((evidence.now_ms if mended is None else mended.at_ms) - broken.at_ms) // 1000
     if mended is None:
-        return Verdict.not_yet(_("The handler is broken for {passed_s} s."), passed_s=passed_s)
+        return Verdict.not_yet(_("The handler has been broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
         return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken.seq, mended.seq])
     return Verdict.met(
-        _("{count} messages were done wrongly."),
+        _("{count} messages were processed wrongly."),
         count=len(_spoiled(evidence, broken.seq)),
         rests_on=[broken.seq, mended.seq],
     )
@@ -118,13 +118,13 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     n, reset, window = evidence.numbers, _reset(evidence), _window(evidence)
     assert window is not None, "the step before has seen it"
     if reset is None:
-        return Verdict.not_yet(_("{group} was not reset yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has not been reset yet."), group=n["group"])
     taken, event = reset
     seqs = [window[0].seq, taken.seq, event.seq]
     target, value = taken.event.fields["target"], taken.event.fields["value"]
     if event.event.skipped:
         return Verdict.wrong(
-            _("{skipped} messages were skipped: this reset went forward. Undo it, and go back to the break."),
+            _("{skipped} messages were skipped: this reset moved forward. Undo it, and reset to the break."),
             skipped=event.event.skipped,
             rests_on=seqs,
         )
@@ -136,9 +136,11 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     if target == "time" and value > window[0].at_ms and _before(evidence, value):
         return Verdict.wrong(LATE, count=_before(evidence, value), rests_on=seqs)
     if missing:
-        return Verdict.not_yet(_("{left} of them were not done again yet."), left=len(missing))
+        return Verdict.not_yet(_("{left} of them have not been processed again yet."), left=len(missing))
     return Verdict.met(
-        _("All {count} messages were done again, and none was skipped."), count=len(_spoiled(evidence)), rests_on=seqs
+        _("All {count} messages were processed again, and none was skipped."),
+        count=len(_spoiled(evidence)),
+        rests_on=seqs,
     )
 
 
@@ -236,34 +238,36 @@ def _waits_for_retry(hands: Hands) -> None:
 
 
 SHORT = _(
-    "It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so long it takes until such a "
-    "thing is noticed."
+    "The handler was fixed after {passed_s} s. Break it again and leave it for {wait_s} s: such a fault takes "
+    "that long to be noticed."
 )
 EARLIEST = _(
-    "{replayed} messages come again, more than were done wrongly: the reset went back before the break. Those "
-    "before it were right."
+    "{replayed} messages are redelivered, more than were processed wrongly: the reset went back before the "
+    "break. Messages before the break were correct."
 )
-LATE = _("{count} messages of the beginning stay wrong: the reset goes back to a moment after the break.")
-RETRY = _("No retry will come: the handler answered SUCCESS each time. Look for retries in the head: there are none.")
+LATE = _("The first {count} messages stay wrong: the reset goes back to a time after the break.")
+RETRY = _(
+    "No retry will follow: the handler returned SUCCESS each time. Look for retries in the header: it shows none."
+)
 
 RESET_BY_TIME = Lab(
     slug="reset-by-time",
     number="13",
     minutes=12,
     title=_("Reset by timestamp"),
-    goal=_("Plan, preview, apply and verify a reset to the moment in which a handler broke."),
+    goal=_("Plan, preview, apply and verify a reset to the time at which a handler broke."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "ResetOffsets", "UndoReset"}),
     steps=(
         Step(
-            title=_("A handler that does wrong work"),
+            title=_("A handler with wrong results"),
             rate=20,
             do=_('Change the handler of {one} to "{bad}", wait 3 minutes, and change it back to "{good}".'),
-            watch=_('Lag and "In / consumed": what does the board show of it?'),
+            watch=_('Lag and "In / consumed": what does the board show about the fault?'),
             mark="header:lag",
             predict=Question(
-                text=_("How many messages will be done wrongly in 3 minutes?"),
+                text=_("How many messages will be processed wrongly in 3 minutes?"),
                 kind=Number(_("messages"), share=0.15),
                 right=_count,
             ),
@@ -272,58 +276,60 @@ RESET_BY_TIME = Lab(
                 text=_("Read the lag of the group now."),
                 kind=Number(_("messages"), within=15),
                 right=_lag,
-                again=_("You wrote {given}; read the number under Lag again. Wrong work is work all the same."),
+                again=_(
+                    "You wrote {given}; read the number under Lag again. Wrongly processed messages still count "
+                    "as consumed."
+                ),
             ),
             why=Question(
-                text=_("Why will these messages not come again by themselves?"),
+                text=_("Why will these messages not be redelivered automatically?"),
                 kind=Choice(
                     (
-                        ("success", _("The handler said SUCCESS, so they are committed.")),
-                        ("retry", _("They will: their retries wait.")),
-                        ("deleted", _("The broker deletes what was consumed.")),
+                        ("success", _("The handler returned SUCCESS, so they are committed.")),
+                        ("retry", _("They will: their retries are pending.")),
+                        ("deleted", _("The broker deletes consumed messages.")),
                     )
                 ),
                 right=lambda e: Truth("success"),
                 again=_("Consumed messages stay in the store until their files are deleted."),
                 misreadings=(Misreading(RETRY, chosen("retry")),),
             ),
-            hints=(_("{rate} messages come in each second."),),
+            hints=(_("{rate} messages arrive each second."),),
         ),
         Step(
-            title=_("Back to the break"),
+            title=_("Reset to the break"),
             rate=4,
             do=_(
-                "Find the second of the break in the journal. Reset {group} on {topic} to that time, at most one "
-                "second "
-                "before, and look at the preview first."
+                "Find the second of the break in the journal. Preview a reset of {group} on {topic} to that "
+                "time, at most one second before. Then apply it."
             ),
-            watch=_("The preview, then the pins jumping back."),
+            watch=_("The preview, then the pins as they jump back."),
             mark="header:lag",
             predict=Question(
-                text=_("How many messages will come again if you reset at once?"),
+                text=_("How many messages will be redelivered if you reset at once?"),
                 kind=Number(_("messages"), share=0.1),
                 right=_replayed_at_once,
             ),
             check=_is_repaired,
             say=Question(
-                text=_("How many came again? Read the reset in the journal."),
+                text=_("How many were redelivered? Read the reset in the journal."),
                 kind=Number(_("messages")),
                 right=_replayed,
-                again=_("You wrote {given}; read the row of the reset again."),
+                again=_("You wrote {given}; read the reset row again."),
             ),
             why=Question(
                 text=_("What did the reset change?"),
                 kind=Choice(
                     (
-                        ("offsets", _("The committed offsets of the group, and nothing else.")),
-                        ("messages", _("It sent the messages again.")),
-                        ("clock", _("It set the time of the messages back.")),
+                        ("offsets", _("Only the committed offsets of the group.")),
+                        ("messages", _("It resent the messages.")),
+                        ("clock", _("It set the timestamps of the messages back.")),
                     )
                 ),
                 right=lambda e: Truth("offsets"),
-                again=_("No message was written: what comes in did not change. Look at the pins."),
+                again=_("No message was written: the input did not change. Look at the pins."),
             ),
-            hints=(_("The journal has the row in which the handler was changed; its time is what you need."),),
+            hints=(_("The journal has a row for the handler change; you need its time."),),
         ),
     ),
     solve=_solve,

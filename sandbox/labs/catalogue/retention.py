@@ -68,20 +68,20 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
     """The newest deletion of files of the log in the step, or why there is none."""
     sent, runs = sends(evidence), evidence.actions("CleanFiles")
     if not sent:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     if not runs:
-        return Verdict.not_yet(_("The deletion was not run yet."))
+        return Verdict.not_yet(_("The deletion has not run yet."))
     deleted = [entry for entry in evidence.of(FilesDeleted) if entry.event.kind == "commitlog"]
     if deleted:
         return deleted[-1]
     if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
-        return Verdict.not_yet(_("The deletion was not run yet."))
+        return Verdict.not_yet(_("The deletion has not run yet."))
     if not evidence.actions("AgeFiles"):
         return Verdict.wrong(TOO_NEW, rests_on=[runs[-1].seq])
     return Verdict.wrong(
         _(
-            "Nothing was deleted: the file that is written to stays, however old it is. Send a larger "
-            "burst, age the files and delete again."
+            "Nothing was deleted: the file being written stays, however old it is. Send a larger burst, age the "
+            "files and delete again."
         ),
         rests_on=[runs[-1].seq],
     )
@@ -111,7 +111,7 @@ def _deleted_unread(evidence: Evidence) -> Verdict:
             rests_on=[deleted.seq],
         )
     return Verdict.met(
-        _("The queue begins at {min} now, and {group} has read up to {committed}."),
+        _("The queue now begins at {min}, and {group} has read up to {committed}."),
         min=moved.event.offset,
         group=n["group"],
         committed=committed,
@@ -167,11 +167,11 @@ def _goes_on(evidence: Evidence) -> Verdict:
     ]
     if jump is None or not taken:
         return Verdict.not_yet(
-            _("The offset was moved; {reader} gives the queue up for 10 s, and takes it at its next rebalance."),
+            _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance."),
             reader=READER,
         )
     return Verdict.met(
-        _("{group} goes on at {start}; it had committed {committed}."),
+        _("{group} continues at {start}; its committed offset was {committed}."),
         group=n["group"],
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
@@ -324,34 +324,35 @@ def _counts_what_was_not_pulled(hands: Hands) -> None:
 
 
 TOO_NEW = _(
-    "Nothing was deleted: no file is older than the hour that files are kept. Age the files by 2 hours, then "
+    "Nothing was deleted: files are kept for one hour, and no file is older. Age the files by 2 hours, then "
     "delete again."
 )
-ALIVE = _("{reader} runs, so it is not away. Stop it, send another burst, age the files and delete again.")
+ALIVE = _("{reader} is running, so the group is not away. Stop it, send another burst, age the files and delete again.")
 IS_MIN = _(
-    "You wrote {given}: that is where the group goes on. Skipped is what lies between that and its committed "
-    "offset before."
+    "You wrote {given}: there the group continues. The skipped messages are between that offset and the "
+    "previously committed one."
 )
 AWAY = _(
-    "{reader} was stopped: this step is about a member that works all the time. Restart it, send a burst, age the "
+    "{reader} was stopped: this step is about a member that keeps working. Restart it, send a burst, age the "
     "files and delete them."
 )
 DRAINED = _(
-    "{reader} had read what was deleted. Send another burst, age the files and delete them while it is still at work."
+    "{reader} had read all deleted messages. Send another burst, age the files and delete them while it is still "
+    "working."
 )
 NOT_PULLED = _(
-    "You wrote {given}: so many were not pulled. Those that {reader} had in memory were dropped with the "
-    "queue, and are deleted too."
+    "You wrote {given}: that many were not pulled. The messages in the memory of {reader} were dropped with the "
+    "queue, and are also deleted."
 )
-BY_GROUP = _("No broker looks at groups when it deletes: {group} was still behind when the files went.")
+BY_GROUP = _("The broker ignores groups when it deletes: {group} was still behind when the files were deleted.")
 
 RETENTION = Lab(
     slug="retention",
     number="8",
     minutes=10,
     preset="teaching",
-    title=_("Deleted before it was read"),
-    goal=_("A broker deletes by age and waits for no group: what a group loses that is away, or too slow."),
+    title=_("Deletion before consumption"),
+    goal=_("A broker deletes by age and does not wait for groups: which messages a stopped or slow group loses."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "RestartActor", "AgeFiles", "CleanFiles"}),
@@ -360,14 +361,16 @@ RETENTION = Lab(
             title=_("While the group is away"),
             rate=4,
             do=_(
-                "Stop reader, send {burst} messages of {body} bytes to {topic}, then age the files of {broker} by 2 "
-                "hours and delete old files (page Store). Here files are kept for one hour."
+                "Stop reader and send {burst} messages of {body} bytes to {topic}. Then age the files of "
+                "{broker} by 2 hours and delete old files (Store page). Here files are kept for one hour."
             ),
             watch=_("The left end of q0, and the committed offset of {group}."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("{group} has not read the burst when old files are deleted. What will the broker do?"),
-                kind=Choice((("waits", _("keep what {group} has not read")), ("deletes", _("delete it all the same")))),
+                kind=Choice(
+                    (("waits", _("keep the messages that {group} has not read")), ("deletes", _("delete it anyway")))
+                ),
                 right=_does_wait,
             ),
             check=_deleted_unread,
@@ -378,32 +381,32 @@ RETENTION = Lab(
                 again=_("You wrote {given}; read the number at the left end of q0 again."),
             ),
             why=Question(
-                text=_("By what does a broker choose what it deletes?"),
+                text=_("Which criterion does a broker use for deletion?"),
                 kind=Choice(
                     (
-                        ("age", _("by when a file was last written to")),
-                        ("read", _("by what all groups have read")),
-                        ("topic", _("by topic: each has its own time")),
+                        ("age", _("the last write to a file")),
+                        ("read", _("the messages that all groups have read")),
+                        ("topic", _("the topic: each has its own retention time")),
                     )
                 ),
                 right=lambda e: Truth("age"),
-                again=_("All topics share the files of one log, so none of them can have its own time."),
+                again=_("All topics share the files of one log, so no topic can have its own retention time."),
                 misreadings=(Misreading(BY_GROUP, chosen("read")),),
             ),
-            hints=(_("Whole files are deleted, the oldest first, and never the one that is written to."),),
+            hints=(_("Whole files are deleted, oldest first, but never the file being written."),),
         ),
         Step(
-            title=_("The group comes back"),
+            title=_("Return of the group"),
             rate=4,
             do=_("Restart reader."),
-            watch=_('"corrected" in the journal, and the committed offset some 10 s later.'),
+            watch=_('"corrected" in the journal, and the committed offset about 10 s later.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Its committed offset no longer exists. Where will {group} go on?"),
+                text=_("Its committed offset no longer exists. Where will {group} continue?"),
                 kind=Choice(
                     (
                         ("committed", _("at its committed offset: the messages come from the slave")),
-                        ("min", _("at the oldest message that is left")),
+                        ("min", _("at the oldest remaining message")),
                         ("end", _("at the end of the queue")),
                     )
                 ),
@@ -415,68 +418,70 @@ RETENTION = Lab(
                 kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_(
-                    "You wrote {given}; subtract the committed offset before from the one after: both are in the "
-                    "journal."
+                    "You wrote {given}; subtract the committed offset before the correction from the one after "
+                    "it. The journal shows both."
                 ),
                 misreadings=(Misreading(IS_MIN, _is_given),),
             ),
             why=Question(
-                text=_("Who has moved the offset?"),
+                text=_("What moved the offset?"),
                 kind=Choice(
                     (
-                        ("broker", _("The broker answered the pull with another offset, and reader took it.")),
+                        ("broker", _("The broker answered the pull with another offset, and reader used it.")),
                         ("delete", _("The deletion moved the committed offset.")),
-                        ("reset", _("Somebody reset the group.")),
+                        ("reset", _("A user reset the group.")),
                     )
                 ),
                 right=lambda e: Truth("broker"),
-                again=_("Between deletion and restart the committed offset stayed: see the journal."),
+                again=_("The committed offset did not change between deletion and restart: see the journal."),
             ),
-            hints=(_("A pull below the beginning of a queue is answered with the beginning."),),
+            hints=(_("For a pull below the start of a queue, the broker returns the start of the queue."),),
         ),
         Step(
-            title=_("At work, and too slow"),
+            title=_("Running but too slow"),
             rate=4,
             do=_(
-                "Send {burst} messages of {body} bytes again; while reader is at work, age the files by 2 hours and "
-                "delete."
+                "Send {burst} messages of {body} bytes again. While reader is working, age the files by 2 hours "
+                "and delete."
             ),
-            watch=_('"corrected" in the journal, and the leap of the committed offset after it.'),
+            watch=_('"corrected" in the journal, and the jump of the committed offset after it.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("reader pulls all the time, and has up to 100 messages in memory. Will it lose any?"),
-                kind=Choice((("none", _("none: it is at work")), ("some", _("yes: what deletion reaches before it")))),
+                text=_("reader pulls continuously, and has up to 100 messages in memory. Will it lose any?"),
+                kind=Choice(
+                    (("none", _("no: it is running")), ("some", _("yes: those that are deleted before it reads them")))
+                ),
                 right=_does_lose,
             ),
             check=_is_overtaken,
             say=Question(
-                text=_("How many messages did nobody finish this time?"),
+                text=_("How many messages did no member finish this time?"),
                 kind=Number(_("messages"), within=1),
                 right=_lost,
-                again=_("You wrote {given}; subtract the committed offset before the leap from the one after."),
+                again=_("You wrote {given}; subtract the committed offset before the jump from the one after it."),
                 misreadings=(Misreading(NOT_PULLED, _is_not_pulled), Misreading(IS_MIN, _is_given)),
             ),
             why=Question(
-                text=_("What became of the messages that reader had in memory?"),
+                text=_("What happened to the messages in the memory of reader?"),
                 kind=Choice(
                     (
-                        ("dropped", _("reader dropped them with the queue, and nobody sends them again.")),
+                        ("dropped", _("reader dropped them with the queue, and they are not redelivered.")),
                         ("finished", _("reader finished them first.")),
                         ("retry", _("They went to the retry topic.")),
                     )
                 ),
                 right=lambda e: Truth("dropped"),
-                again=_("Compare the committed offset before the leap with what reader had pulled."),
+                again=_("Compare the committed offset before the jump with the pulled offset of reader."),
             ),
-            hints=(_("Lag against the age of the oldest file says when this begins."),),
+            hints=(_("Compare lag with the age of the oldest file to see when loss begins."),),
         ),
     ),
     solve=_solve,
     wrong=(
-        WrongScript("forgets age", "deletion deletes at once", TOO_NEW, _forgets_age),
-        WrongScript("lets it read", "a group is behind by itself", ALIVE, _lets_it_read),
-        WrongScript("says min", "skipped is the number of the first message left", IS_MIN, _says_min),
+        WrongScript("forgets age", "running the deletion always deletes files", TOO_NEW, _forgets_age),
+        WrongScript("lets it read", "a running group falls behind by itself", ALIVE, _lets_it_read),
+        WrongScript("says min", "the skipped count is the offset of the first remaining message", IS_MIN, _says_min),
         WrongScript("waits until read", "deletion always loses messages", DRAINED, _waits_until_read),
-        WrongScript("not pulled", "what was pulled is safe", NOT_PULLED, _counts_what_was_not_pulled),
+        WrongScript("not pulled", "pulled messages are safe", NOT_PULLED, _counts_what_was_not_pulled),
     ),
 )

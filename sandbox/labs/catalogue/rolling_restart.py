@@ -84,17 +84,17 @@ def _all_crashed(evidence: Evidence) -> Verdict:
             return Verdict.wrong(CLEAN, one=label, rests_on=[end.seq])
     if len(ends) < len(MEMBERS) or not lives.are_there(MEMBERS):
         return Verdict.not_yet(
-            _("{count} of {members} members were crashed and are back."),
+            _("{count} of {members} members have crashed and are running again."),
             members=len(MEMBERS),
             count=sum(lives.is_there(label) for label in ends),
         )
     moves, again = moves_since(evidence, lives, evidence.began), given_again(evidence, evidence.began)
     if not are_counted(evidence, moves):
-        return Verdict.not_yet(_("Repetitions are being counted."))
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     if not again:
-        return Verdict.not_yet(_("No message was delivered again: crash one more member while it works."))
+        return Verdict.not_yet(_("No message was redelivered: crash one more member while it is working."))
     return Verdict.met(
-        _("{again} messages were delivered again; queues moved {moves} times."),
+        _("{again} messages were redelivered; queues moved {moves} times."),
         again=again,
         moves=len(moves),
         rests_on=[end.seq for end in ends.values()],
@@ -125,15 +125,15 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
     if other := _strategies(evidence, lives, began.seq) - {"AVG"}:
         return Verdict.wrong(
             _(
-                "{group} divided by {strategy}: this step is about AVG. Set it again, wait until all "
-                "divide by it, then restart all three once more."
+                "{group} used {strategy}: this step is about AVG. Set AVG again, wait until all members use it, "
+                "then restart all three once more."
             ),
             group=n["group"],
             strategy=min(other),
             rests_on=[began.seq],
         )
     return Verdict.met(
-        _("{moves} moves, {needless} of them between members that stayed; {again} messages were delivered again."),
+        _("{moves} moves, {needless} of them between members that stayed; {again} messages were redelivered."),
         moves=len(moves),
         needless=needless(moves),
         again=given_again(evidence, began.seq),
@@ -162,10 +162,7 @@ def _fewest(evidence: Evidence) -> Verdict:
     if isinstance(last_round, Verdict):
         return last_round
     return Verdict.met(
-        _(
-            "{moves} moves, all of them from a member that left or to one that came; {again} messages "
-            "were delivered again."
-        ),
+        _("{moves} moves, each from a member that left or to one that joined; {again} messages were redelivered."),
         moves=len(moves),
         again=given_again(evidence, last_round.began.seq),
         rests_on=_rests_on(last_round.began, moves),
@@ -344,24 +341,23 @@ def _sets_meanwhile(hands: Hands) -> None:
 
 
 CLEAN = _(
-    "{one} was stopped cleanly, and this step is about crashes: they come first, to compare with. Restart it, "
-    "then crash it."
+    "{one} was stopped cleanly, but this step is about crashes, for the later comparison. Restart it, then crash it."
 )
 TWICE = _(
-    "You wrote {given}: out and back, when its own member was restarted. It also moved when a neighbour was "
+    "You wrote {given}: there and back, for the restart of its own member. It also moved when a neighbor "
     "restarted: count again."
 )
 CRASHES = _(
-    "You wrote {given}: those are of the crashed processes. Others came again because their queues moved "
-    'between members that ran on. Read "Delivered again" in the head.'
+    "You wrote {given}: those belong to the crashed processes. Others were redelivered because their queues "
+    'moved between running members. Read "Delivered again" in the header.'
 )
 NEEDLESS = _(
-    "With {strategy} {needless} of {moves} moves so far were between members that stayed, and those are "
-    "needless. Set another strategy, wait until all divide by it, and restart all three again."
+    "With {strategy}, {needless} of {moves} moves so far were between members that stayed, so they were "
+    "unnecessary. Set another strategy, wait until all members use it, and restart all three again."
 )
 MEANWHILE = _(
-    "The new strategy and the restarts came together, and nothing says which of them moved what. Wait until "
-    "all divide by it, then restart all three again."
+    "The new strategy and the restarts overlapped, so their moves cannot be distinguished. Wait until all "
+    "members use the strategy, then restart all three again."
 )
 
 ROLLING_RESTART = Lab(
@@ -369,19 +365,19 @@ ROLLING_RESTART = Lab(
     number="N9",
     minutes=10,
     title=_("Restart storm"),
-    goal=_("What it costs to restart all members of a group, in moves and in duplicates, and how it costs least."),
+    goal=_("What a restart of all members of a group costs in moves and duplicates, and how to minimize it."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StopActor", "CrashActor", "RestartActor", "SetStrategy"}),
     steps=(
         Step(
-            title=_("Crashed, one after another"),
+            title=_("Crashes, one after another"),
             rate=2,
             do=_(
-                "Crash {one}, wait until the others have its queues, restart it, and wait until it has queues again. "
-                "Then the same with {two}, and with {three}."
+                "Crash {one}, wait until the others have its queues, restart it, and wait until it has queues "
+                "again. Then do the same with {two} and {three}."
             ),
-            watch=_('"Delivered again" in the head.'),
+            watch=_('"Delivered again" in the header.'),
             mark="header:again",
             predict=Question(
                 text=_("How many messages will be delivered again?"),
@@ -390,108 +386,117 @@ ROLLING_RESTART = Lab(
             ),
             check=_all_crashed,
             say=Question(
-                text=_('How many messages were delivered again? Read "Delivered again" in the head.'),
+                text=_('How many messages were redelivered? Read "Delivered again" in the header.'),
                 kind=Number(_("messages")),
                 right=_again_in_all,
-                again=_('You wrote {given}; read "Delivered again" in the head once more.'),
+                again=_('You wrote {given}; read "Delivered again" in the header once more.'),
                 misreadings=(Misreading(CRASHES, lambda e, answer: answer == _of_crashes(e)),),
             ),
             why=Question(
-                text=_("Which messages came again?"),
+                text=_("Which messages were redelivered?"),
                 kind=Choice(
                     (
-                        ("open", _("Listeners had them, and their offset was not committed yet.")),
-                        ("all", _("All that the crashed processes had ever consumed.")),
+                        ("open", _("Those that listeners had received and whose offset was not committed yet.")),
+                        ("all", _("All messages that the crashed processes had ever consumed.")),
                         ("sent", _("Those that the producer sent a second time.")),
                     )
                 ),
                 right=lambda e: Truth("open"),
-                again=_('Compare where the new owner begins ("took" in the journal) with the committed offset.'),
+                again=_('Compare the start of the new owner ("acquired" in the journal) with the committed offset.'),
             ),
             hints=(
                 _(
-                    '"came twice" in the journal counts what crashed processes had; the head counts all that came '
-                    "again."
+                    '"delivered twice" in the journal counts messages of crashed processes; the header counts '
+                    "all redelivered messages."
                 ),
             ),
         ),
         Step(
-            title=_("Stopped cleanly, one at a time"),
+            title=_("Clean stops, one at a time"),
             rate=2,
             do=_(
-                "The same with Stop in place of Crash: {one}, then {two}, then {three}, and each is back before the "
-                "next one is stopped. The strategy is AVG."
+                "Do the same with Stop instead of Crash: {one}, then {two}, then {three}. Wait for each member "
+                "to return before you stop the next one. The strategy is AVG."
             ),
-            watch=_('Who has {row}, and "took" in the journal.'),
+            watch=_('The owner of {row}, and "acquired" in the journal.'),
             mark="queue:{row}",
             predict=Question(
-                text=_("{row} is a queue of {two}. How many times will it change its owner until all three are back?"),
+                text=_(
+                    "{row} is a queue of {two}. How many times will its owner change until all three members are back?"
+                ),
                 kind=Number(_("times")),
                 right=_times,
             ),
             check=_by_neighbours,
             say=Question(
-                text=_("How many times was {row} taken since the first stop?"),
+                text=_("How many times has {row} been acquired since the first stop?"),
                 kind=Number(_("times")),
                 right=_times,
-                again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
+                again=_('You wrote {given}; count the "acquired" rows with {row} in the journal.'),
                 misreadings=(Misreading(TWICE, lambda e, answer: answer == 2),),
             ),
             why=Question(
-                text=_("No process was crashed. Which messages were delivered again all the same?"),
+                text=_("No process crashed. Which messages were redelivered anyway?"),
                 kind=Choice(
                     (
-                        ("work", _("Those in work when their queue moved.")),
-                        ("all", _("All of each queue that moved.")),
+                        ("work", _("Those in progress when their queue moved.")),
+                        ("all", _("All messages of each queue that moved.")),
                         ("sent", _("Those that the producer sent a second time.")),
                     )
                 ),
                 right=lambda e: Truth("work"),
-                again=_("What is finished is committed before a queue is given up, and listeners are not waited for."),
+                again=_(
+                    "Finished messages are committed before a queue is released, but the release does not wait "
+                    "for listeners."
+                ),
             ),
             hints=(
-                _("With one member fewer AVG gives longer runs of neighbours, and the runs of all begin elsewhere."),
+                _(
+                    "With one member fewer, AVG assigns longer runs of neighboring queues, and all runs start at "
+                    "other queues."
+                ),
                 _("Only one member may be away at a time."),
             ),
         ),
         Step(
-            title=_("The fewest moves"),
+            title=_("Minimal moves"),
             rate=2,
             do=_(
-                "Give {group} a strategy with which no queue moves between members that stay, wait until all divide "
-                "by it, and restart all three again in the same way."
+                "Set a strategy for {group} that moves no queue between members that stay. Wait until all "
+                "members use it, and restart all three again in the same way."
             ),
-            watch=_("The page Rebalance: from whom and to whom queues move."),
+            watch=_("The Rebalance page: the source and target of each queue move."),
             mark="lanes",
             predict=Question(
-                text=_("How many moves will there be in all, of {queues} queues and three restarts?"),
+                text=_("How many moves will there be in total, with {queues} queues and three restarts?"),
                 kind=Number(_("moves"), share=0.25),
                 right=_number_of_moves,
             ),
             check=_fewest,
             say=Question(
-                text=_("How many times was {row} taken since the first stop of this round?"),
+                text=_("How many times has {row} been acquired since the first stop of this round?"),
                 kind=Number(_("times")),
                 right=_times,
-                again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
+                again=_('You wrote {given}; count the "acquired" rows with {row} in the journal.'),
             ),
             why=Question(
-                text=_("No move was needless, and still messages were delivered again. What makes them harmless?"),
+                text=_("No move was unnecessary, but messages were still redelivered. What makes this harmless?"),
                 kind=Choice(
                     (
-                        ("handler", _("A handler that does the work of a message once, however often it comes.")),
-                        ("strategy", _("Yet another strategy.")),
-                        ("commit", _("Committing more often.")),
+                        ("handler", _("A handler that processes each message once, however often it is delivered.")),
+                        ("strategy", _("Another strategy.")),
+                        ("commit", _("More frequent commits.")),
                     )
                 ),
                 right=lambda e: Truth("handler"),
                 again=_(
-                    "A queue that moves takes along what is in work; who has it next begins at the committed offset."
+                    "When a queue moves, its messages in progress move with it; the next owner starts at the "
+                    "committed offset."
                 ),
             ),
             hints=(
-                _("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
-                _("Lab 12 is about it: on a ring only the queues of who comes or goes move."),
+                _("A strategy takes effect for a member at its next rebalance: after 20 s at the latest."),
+                _("See lab 12: on a ring, only the queues of members that join or leave move."),
             ),
         ),
     ),
@@ -499,13 +504,13 @@ ROLLING_RESTART = Lab(
     wrong=(
         WrongScript("stops first", "a stop is a crash", CLEAN, _stops_first),
         WrongScript("counts crashes", "only a crash repeats messages", CRASHES, _counts_crashes),
-        WrongScript("crashes again", "how a member ends makes no difference", CRASHED, _crashes_again),
-        WrongScript("stops two", "two at a time are quicker", TOGETHER, _stops_two),
-        WrongScript("stops all", "all at once moves least", ALL, _stops_all),
-        WrongScript("hurries", "a process that runs has queues", HURRY, _hurries),
-        WrongScript("says twice", "a queue moves with its own member only", TWICE, _says_twice),
-        WrongScript("keeps AVG", "clean stops alone move least", NEEDLESS, _keeps_avg),
+        WrongScript("crashes again", "the way a member ends makes no difference", CRASHED, _crashes_again),
+        WrongScript("stops two", "two at a time is faster", TOGETHER, _stops_two),
+        WrongScript("stops all", "all at once moves the fewest queues", ALL, _stops_all),
+        WrongScript("hurries", "every running process has queues", HURRY, _hurries),
+        WrongScript("says twice", "a queue moves only with its own member", TWICE, _says_twice),
+        WrongScript("keeps AVG", "clean stops alone minimize moves", NEEDLESS, _keeps_avg),
         WrongScript("sets lists", "a fixed list moves nothing", UNREAD, _sets_lists),
-        WrongScript("sets meanwhile", "a strategy is valid at once", MEANWHILE, _sets_meanwhile),
+        WrongScript("sets meanwhile", "a strategy takes effect at once", MEANWHILE, _sets_meanwhile),
     ),
 )

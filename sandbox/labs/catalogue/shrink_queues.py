@@ -68,7 +68,7 @@ def _left(evidence: Evidence, before: int | None = None) -> int:
 def _is_drained(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("{topic} still has {high} queues to write."), topic=n["topic"], high=n["high"])
+        return Verdict.not_yet(_("{topic} still has {high} write queues."), topic=n["topic"], high=n["high"])
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == n["low"] and read < n["high"]:
         return Verdict.wrong(BOTH, low=n["low"], last=n["last"], high=n["high"], rests_on=[changed.seq])
@@ -76,13 +76,13 @@ def _is_drained(evidence: Evidence) -> Verdict:
         return Verdict.wrong(READ_FIRST, read=read, high=n["high"], rests_on=[changed.seq])
     if write != n["low"]:
         return Verdict.wrong(
-            _("{write} queues are written to: {low} are wanted."), write=write, low=n["low"], rests_on=[changed.seq]
+            _("There are {write} write queues: {low} are required."), write=write, low=n["low"], rests_on=[changed.seq]
         )
     newest_ms = max([entry.at_ms for entry in _stored(evidence)], default=0)
     quiet_s = (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000
     if quiet_s < QUIET_S:
         return Verdict.not_yet(
-            _("Queues {low} to {last} have been quiet for {quiet_s} s; watch for {wait_s} s."),
+            _("Queues {low} to {last} have received no message for {quiet_s} s; watch for {wait_s} s."),
             low=n["low"],
             last=n["last"],
             quiet_s=quiet_s,
@@ -93,7 +93,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
             _("{left} messages in queues {low} to {last} are not finished."), left=left, low=n["low"], last=n["last"]
         )
     return Verdict.met(
-        _("Queues {low} to {last} are read to their ends, and nothing is stored in them."),
+        _("Queues {low} to {last} are consumed to their ends, and receive no new messages."),
         low=n["low"],
         last=n["last"],
         rests_on=[changed.seq, *(entry.seq for entry in _stored(evidence)[-1:])],
@@ -122,13 +122,13 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
         return Verdict.wrong(BACK, write=write, low=n["low"], rests_on=[changed.seq])
     if read != n["low"]:
         return Verdict.wrong(
-            _("{read} queues are read: {low} are wanted."), read=read, low=n["low"], rests_on=[changed.seq]
+            _("There are {read} read queues: {low} are required."), read=read, low=n["low"], rests_on=[changed.seq]
         )
     if left := _left(evidence, changed.seq):
         return Verdict.wrong(
             _(
-                "{left} messages were left in the queues that are not read now. Have {high} queues "
-                "read again until they are finished."
+                "{left} messages remain in queues that are no longer read. Set {high} read queues again until "
+                "they are finished."
             ),
             left=left,
             high=n["high"],
@@ -136,9 +136,9 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
         )
     assigned = evidence.assigned(n["group"], n["topic"]).values()
     if any(set(entry.event.queues) & set(_upper(n)) for entry in assigned):
-        return Verdict.not_yet(_("The members have not divided the {low} queues yet."), low=n["low"])
+        return Verdict.not_yet(_("The members have not rebalanced over the {low} queues yet."), low=n["low"])
     return Verdict.met(
-        _("{low} queues, and every message of the others was finished before."),
+        _("There are {low} queues, and every message in the other queues was finished first."),
         low=n["low"],
         rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
     )
@@ -204,41 +204,44 @@ def _writes_again(hands: Hands) -> None:
 
 
 BOTH = _(
-    "Both numbers at once: the broker refuses what shop still sends to queues {low} to {last}, and members leave "
-    "them when they learn of it, empty or not. Have {high} queues read again."
+    "Both counts changed at once. The broker refuses what shop still sends to queues {low} to {last}, and "
+    "members release them on the new route, empty or not. Set {high} read queues again."
 )
 READ_FIRST = _(
-    "{read} queues are read, and {high} are still written to: more messages are left behind every second. "
-    "Fewer to write comes first."
+    "There are {read} read queues but still {high} write queues: more messages stay unread every second. Reduce "
+    "the write queues first."
 )
-NONE = _("You wrote 0: that is where a queue begins. Of queue {last} the end is wanted, on the right of its row.")
-BACK = _("{write} queues are written to again, and what is stored in the upper ones is not read. Leave {low} to write.")
+NONE = _("You wrote 0: there the queue begins. The question is about the end of queue {last}, at the right of its row.")
+BACK = _(
+    "There are {write} write queues again, and the group does not read messages in the upper ones. Keep {low} "
+    "write queues."
+)
 
 SHRINK_QUEUES = Lab(
     slug="shrink-queues",
     number="6",
     minutes=8,
-    title=_("Fewer queues, no message left behind"),
-    goal=_("Take queues from a topic while messages are sent to it, and lose none."),
+    title=_("Fewer queues without message loss"),
+    goal=_("Remove queues from a topic while messages are sent to it, and lose none."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeTopic"}),
     steps=(
         Step(
-            title=_("Fewer to write"),
+            title=_("Fewer write queues first"),
             rate=2,
             do=_(
-                "Change {topic} to {low} queues to write; {high} stay to read. Then wait until queues {low} to {last} "
-                "are empty."
+                "Change {topic} to {low} write queues and keep {high} read queues. Then wait until queues {low} "
+                "to {last} are empty."
             ),
-            watch=_("The rows of queues {low} to {last}: their ends stop, and the group reads on."),
+            watch=_("The rows of queues {low} to {last}: their ends stop, and the group continues to read."),
             mark="lanes",
             predict=Question(
                 text=_("When is the last message stored in queues {low} to {last}?"),
                 kind=Choice(
                     (
-                        ("at once", _("Before the change: from then on they take none.")),
-                        ("soon", _("Some seconds after it, half a minute at most.")),
+                        ("at once", _("Before the change: from then on they accept none.")),
+                        ("soon", _("A few seconds after it, half a minute at most.")),
                     )
                 ),
                 right=_stops,
@@ -255,58 +258,59 @@ SHRINK_QUEUES = Lab(
                 text=_("Why can messages still be stored there after the change?"),
                 kind=Choice(
                     (
-                        ("route", _("The producer asks for the route every 30 s, and uses its old one so long.")),
-                        ("broker", _("The broker writes the change to its disk after 30 s only.")),
-                        ("group", _("The group has to finish them before the change is valid.")),
+                        ("route", _("The producer requests the route every 30 s, and uses its old route until then.")),
+                        ("broker", _("The broker writes the change to its disk only after 30 s.")),
+                        ("group", _("The change takes effect only after the group finishes them.")),
                     )
                 ),
                 right=lambda e: Truth("route"),
                 again=_(
-                    "The broker has the new numbers at once, and asks no group. Who chooses the queue of a message?"
+                    "The broker has the new counts at once, and does not ask groups. Which program selects the "
+                    "queue of a message?"
                 ),
                 misreadings=(
                     Misreading(
                         _(
-                            "The broker takes them because they are still queues to read: it knows the "
-                            "new numbers at once."
+                            "The broker accepts them because they are still read queues: it applies the new "
+                            "counts at once."
                         ),
                         chosen("broker"),
                     ),
                 ),
             ),
-            hints=(_("The two numbers of a topic are changed on the page Topics, each by itself."),),
+            hints=(_("Change the two counts of a topic on the Topics page, separately if needed."),),
         ),
         Step(
-            title=_("Fewer to read"),
+            title=_("Fewer read queues"),
             rate=2,
-            do=_("Now change {topic} to {low} queues to read as well."),
-            watch=_("The cards of the {members} members: lanes go."),
+            do=_("Now also change {topic} to {low} read queues."),
+            watch=_("The cards of the {members} members: lanes disappear."),
             mark="lanes",
             predict=Question(text=_("How many queues will each member have?"), kind=Number(_("queues")), right=_each),
             check=_is_shrunk,
             why=Question(
-                text=_("What happens to messages in a queue that is not read any more?"),
+                text=_("What happens to messages in a queue that is no longer read?"),
                 kind=Choice(
                     (
-                        ("stay", _("They stay where they are, unread, until they are deleted with age.")),
-                        ("moved", _("The broker moves them to the queues that are left.")),
+                        ("stay", _("They stay in their queue, unread, until retention deletes them.")),
+                        ("moved", _("The broker moves them to the remaining queues.")),
                         ("deleted", _("They are deleted at once.")),
                     )
                 ),
                 right=lambda e: Truth("stay"),
                 again=_(
-                    "A message never leaves its queue, and nothing is deleted before its time: which is why the "
-                    "order matters."
+                    "A message never moves to another queue, and nothing is deleted before its retention ends: "
+                    "so the order matters."
                 ),
             ),
-            hints=(_("{low} queues, {members} members: AVG divides them evenly."),),
+            hints=(_("{low} queues, {members} members: AVG assigns them evenly."),),
         ),
     ),
     solve=_solve,
     wrong=(
-        WrongScript("both", "a topic is made smaller in one step", BOTH, _both),
+        WrongScript("both", "a topic shrinks in one step", BOTH, _both),
         WrongScript("read first", "the order of the two changes does not matter", READ_FIRST, _read_first),
-        WrongScript("says none", "the end of a queue is what is left in it", NONE, _says_none),
-        WrongScript("writes again", "a queue that was emptied stays empty", BACK, _writes_again),
+        WrongScript("says none", "the end of a queue is the number of messages left in it", NONE, _says_none),
+        WrongScript("writes again", "an emptied queue stays empty", BACK, _writes_again),
     ),
 )

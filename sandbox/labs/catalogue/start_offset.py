@@ -71,9 +71,9 @@ def _began_at_zero(evidence: Evidence) -> Verdict:
         return problem
     taken = _taken(evidence, n["group"])
     if len(taken) < QUEUES:
-        return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(taken), all=QUEUES)
+        return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
     return Verdict.met(
-        _("{group} began at offset 0 in every queue, although it asked for LAST."),
+        _("{group} began at offset 0 in every queue, although it requested LAST."),
         group=n["group"],
         rests_on=[entry.seq for entry in taken.values()],
     )
@@ -90,7 +90,7 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
         return problem
     taken = _taken(evidence, n["second"])
     if len(taken) < QUEUES:
-        return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(taken), all=QUEUES)
+        return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
     early = [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]
     if early:
         return Verdict.wrong(EARLY, second=n["second"], rests_on=[entry.seq for entry in early])
@@ -113,7 +113,7 @@ def _start(group: str) -> "Question":
         text=_("At which offset did it begin in {row}? Read the start in the journal."),
         kind=Number(),
         right=right,
-        again=_('You wrote {given}; look for "took" and {row} in the journal again.'),
+        again=_('You wrote {given}; look for "acquired" and {row} in the journal again.'),
         misreadings=(
             Misreading(
                 COMMITTED,
@@ -128,16 +128,16 @@ def _start(group: str) -> "Question":
 
 def _code(group: str, code: str) -> "Question":
     return Question(
-        text=_("What did the broker answer when it asked for its offset?"),
+        text=_("What did the broker answer to its offset request?"),
         kind=Choice(
             (
                 ("zero_in_memory", _("0: message 0 is still in memory.")),
-                ("not_found", _("No offset known: decide by yourself.")),
-                ("stored", _("The offset committed before.")),
+                ("not_found", _("No offset known: the client decides.")),
+                ("stored", _("The previously committed offset.")),
             )
         ),
         right=lambda e: Truth(code, tuple(entry.seq for entry in _taken(e, e.numbers[group], since=0).values())),
-        again=_("Read the trace behind the start in the journal again."),
+        again=_("Read the trace next to the start offset in the journal again."),
         misreadings=(Misreading(STORED, chosen("stored")),),
     )
 
@@ -216,22 +216,24 @@ def _thinks_stored(hands: Hands) -> None:
     hands.why("stored")
 
 
-EARLY = _("{second} began at 0 as well: message 0 still is in the broker's memory. Start over, and write more before.")
-SAME = _("{group} has committed offsets and goes on from them: only a new group has to ask. Start {second}.")
+EARLY = _(
+    "{second} also began at 0: message 0 is still in the memory of the broker. Start over, and send more "
+    "messages first."
+)
+SAME = _("{group} has committed offsets and resumes from them: only a new group requests a start. Start {second}.")
 FROM_FIRST = _(
-    "{group} was started with {given}: then it begins there, and nothing is to be learned. Take LAST, and "
-    "another group."
+    "{group} started with {given}, so it begins there and shows nothing about LAST. Use LAST and another group."
 )
 COMMITTED = _(
-    "You wrote {given}: that is where the queue ends. It began somewhere else and has read up to there since."
+    "You wrote {given}: that is the end of the queue. The member began elsewhere and has read up to there since."
 )
-STORED = _("A new group has committed nothing before. Read the trace behind the start in the journal.")
+STORED = _("A new group has no committed offsets. Read the trace next to the start offset in the journal.")
 
 BEGINNINGS = Choice(
     (
         ("max", _("At the end: only new messages.")),
         ("zero", _("At offset 0: all old messages.")),
-        ("middle", _("Somewhere between, by time.")),
+        ("middle", _("In between, by time.")),
     )
 )
 
@@ -240,38 +242,36 @@ START_OFFSET = Lab(
     number="1",
     minutes=9,
     preset="teaching",
-    title=_("Why did a new group read old messages?"),
-    goal=_("Where a new group begins depends on the broker's memory, not only on LAST."),
+    title=_("Old messages in a new group"),
+    goal=_("The start of a new group depends on the memory of the broker, not only on LAST."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "SendMessages"}),
     steps=(
         Step(
-            title=_("A new group that asks for the end"),
-            do=_(
-                "{topic} holds {old} messages. Start a member of the new group {group}, with CONSUME_FROM_LAST_OFFSET."
-            ),
-            watch=_('"took" in the journal, and where the pins of {group} begin.'),
+            title=_("A new group that requests the end"),
+            do=_("{topic} has {old} messages. Start a member of the new group {group}, with CONSUME_FROM_LAST_OFFSET."),
+            watch=_('"acquired" in the journal, and where the pins of {group} begin.'),
             mark="queue:{row}",
             predict=Question(text=_("Where will {group} begin?"), kind=BEGINNINGS, right=lambda e: Truth("zero")),
             check=_began_at_zero,
             say=_start("group"),
             why=_code("group", IN_MEMORY),
-            hints=(_("A member asks the broker first, and only then goes by LAST."),),
+            hints=(_("A member first asks the broker, and applies LAST only after that."),),
         ),
         Step(
-            title=_("The same, when message 0 is no longer in memory"),
+            title=_("The same after message 0 has left memory"),
             do=_(
                 "Send {more} messages of {bytes} bytes to {topic}, and start a member of "
                 "another new group, {second}, with CONSUME_FROM_LAST_OFFSET."
             ),
-            watch=_('"took" in the journal, and where the pins of {second} begin.'),
+            watch=_('"acquired" in the journal, and where the pins of {second} begin.'),
             mark="queue:{row}",
             predict=Question(text=_("Where will {second} begin?"), kind=BEGINNINGS, right=lambda e: Truth("max")),
             check=_began_at_the_end,
             say=_start("second"),
             why=_code("second", NOT_FOUND),
-            hints=(_("Memory counts here as 40 % of 256 KiB, back from the end of the log."),),
+            hints=(_("Here memory means the last 40 % of 256 KiB, counted back from the end of the log."),),
         ),
     ),
     solve=_solve,

@@ -97,14 +97,14 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("The group still has {members} members."), members=n["members"])
     if other := {event.strategy for event in after.values()} - {"AVG"}:
         return Verdict.wrong(
-            _("The group divides by {strategy}: this step begins with AVG. Set it again, then add one more member."),
+            _("The group uses {strategy}: this step starts with AVG. Set AVG again, then add one more member."),
             strategy=min(other),
             rests_on=_rests_on(evidence),
         )
     if not _is_divided(evidence, after):
-        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+        return Verdict.not_yet(_("Some members have not rebalanced yet."))
     return Verdict.met(
-        _("With AVG {moves} of {queues} queues changed their owner."),
+        _("With AVG, {moves} of {queues} queues changed their owner."),
         moves=len(_moves(evidence)),
         queues=n["queues"],
         rests_on=_rests_on(evidence),
@@ -118,13 +118,13 @@ def _number_of_moves(evidence: Evidence) -> Truth:
 def _by_ring(evidence: Evidence) -> Verdict:
     join, after = _join(evidence), _after(evidence)
     if join is None:
-        return Verdict.not_yet(_("No member was added in this step."))
+        return Verdict.not_yet(_("No member has been added in this step."))
     before = {event.strategy for event in _before(evidence, join.seq).values()}
     newest = {event.strategy for event in after.values()}
     if newest == {RING} and before != {RING}:
         return Verdict.wrong(TOGETHER, rests_on=[join.seq])
     if not _is_divided(evidence, after) or len(newest) > 1:
-        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+        return Verdict.not_yet(_("Some members have not rebalanced yet."))
     moves, known = _moves(evidence), _before(evidence, join.seq)
     among = sum(owner in known for _had, owner in moves.values())
     if newest == {"AVG"}:
@@ -208,40 +208,43 @@ def _together(hands: Hands) -> None:
 
 
 NEW_ONES = _(
-    "{given} is what the new member has. Others gave queues to one another as well: count every queue whose "
-    "owner is another."
+    "{given} is the count of the new member. The others also exchanged queues: count every queue that has a "
+    "different owner."
 )
 TOGETHER = _(
-    "The new strategy and the new member came in one division, and nothing says which of them moved what. "
+    "The new strategy and the new member took effect in one rebalance, so their moves cannot be distinguished. "
     "Add one more member."
 )
 STILL_AVG = _(
-    "AVG again: {moves} queues moved, {among} of them between members that had been there before. Set "
-    "another strategy, wait until all divide by it, then add a member."
+    "AVG again: {moves} queues moved, {among} of them between existing members. Set another strategy, wait until "
+    "all members use it, then add a member."
 )
 OTHER = _(
-    "{strategy} moved {moves} queues, {among} of them between members that had been there before. One strategy "
-    "moves queues to the new member alone."
+    "{strategy} moved {moves} queues, {among} of them between existing members. One strategy moves queues only "
+    "to the new member."
 )
 
 STRATEGIES = Lab(
     slug="strategies",
     number="12",
     minutes=9,
-    title=_("Strategies, and who has to move"),
-    goal=_("Which queues change their owner when a member joins, by strategy, and at what price."),
+    title=_("Assignment strategies and queue moves"),
+    goal=_("Which queues change their owner when a member joins, for each strategy, and at what price."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "SetStrategy"}),
     steps=(
         Step(
-            title=_("One more, with AVG"),
+            title=_("One more member with AVG"),
             rate=4,
-            do=_("Note which member has which of the {queues} queues of {topic}, then add one consumer to {group}."),
-            watch=_("The lines from queues to cards, or the page Rebalance: before and after."),
+            do=_("Note which member owns each of the {queues} queues of {topic}, then add one consumer to {group}."),
+            watch=_("The lines from queues to cards, or the Rebalance page: before and after."),
             mark="lanes",
             predict=Question(
-                text=_("{members} members become {one_more}. How many of the {queues} queues will change their owner?"),
+                text=_(
+                    "The group grows from {members} to {one_more} members. How many of the {queues} queues will "
+                    "change their owner?"
+                ),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
             ),
@@ -250,79 +253,85 @@ STRATEGIES = Lab(
                 text=_("Count: how many queues have another owner now?"),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
-                again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
+                again=_("You wrote {given}; compare queue by queue on the Rebalance page."),
                 misreadings=(Misreading(NEW_ONES, lambda e, answer: answer == e.numbers["each"]),),
             ),
             why=Question(
-                text=_("Why do members that stay give queues to one another?"),
+                text=_("Why do existing members exchange queues?"),
                 kind=Choice(
                     (
-                        ("shifted", _("Each has a run of neighbours: a shorter one shifts all later ones.")),
-                        ("load", _("The broker evens out their load.")),
-                        ("chance", _("The queues are dealt anew by chance.")),
+                        (
+                            "shifted",
+                            _("Each member has a run of neighboring queues: a shorter run shifts all later ones."),
+                        ),
+                        ("load", _("The broker balances their load.")),
+                        ("chance", _("Queues are reassigned at random.")),
                     )
                 ),
                 right=lambda e: Truth("shifted"),
                 again=_(
-                    "No broker divides queues, and nothing is by chance: each member computes the same division "
-                    "from two sorted lists."
+                    "The broker does not assign queues, and nothing is random: each member computes the same "
+                    "assignment from two sorted lists."
                 ),
                 misreadings=(
-                    Misreading(_("The broker only says who is there; each member divides by itself."), chosen("load")),
+                    Misreading(
+                        _("The broker only reports the members; each member computes the assignment itself."),
+                        chosen("load"),
+                    ),
                 ),
             ),
             hints=(_("The first member had a longer run of queues than now: where did its last ones go?"),),
         ),
         Step(
-            title=_("Moves to the new member alone"),
+            title=_("Moves only to the new member"),
             rate=4,
             do=_(
-                "Give {group} the strategy that moves queues to a new member alone, wait until all divide by it, then "
-                "add one more consumer."
+                "Set a strategy for {group} that moves queues only to a new member. Wait until all members use "
+                "it, then add one more consumer."
             ),
-            watch=_("The page Rebalance: to whom the queues move that have another owner."),
+            watch=_("The Rebalance page: the new owner of each queue that moved."),
             mark="lanes",
             predict=Question(
-                text=_("With which strategy do members that stay give queues to the new member alone?"),
+                text=_("With which strategy do existing members move queues only to the new member?"),
                 kind=Choice(
                     (
-                        ("AVG", _("AVG: runs of neighbours")),
-                        ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one after the other, round and round")),
-                        (RING, _("CONSISTENT_HASH: places on a ring")),
+                        ("AVG", _("AVG: runs of neighboring queues")),
+                        ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one queue each, in turns")),
+                        (RING, _("CONSISTENT_HASH: positions on a ring")),
                     )
                 ),
                 right=lambda e: Truth(RING),
             ),
             check=_by_ring,
             say=Question(
-                text=_("How many queues have another owner since the newest member came?"),
+                text=_("How many queues have changed their owner since the newest member joined?"),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
-                again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
+                again=_("You wrote {given}; compare queue by queue on the Rebalance page."),
             ),
             why=Question(
                 text=_("What is the price?"),
                 kind=Choice(
                     (
-                        ("uneven", _("Uneven shares: one member may have several times what another has.")),
-                        ("slow", _("A division takes seconds instead of milliseconds.")),
-                        ("duplicates", _("Two members can have the same queue for as long as they like.")),
+                        ("uneven", _("Uneven shares: one member may have several times as many queues as another.")),
+                        ("slow", _("An assignment takes seconds instead of milliseconds.")),
+                        ("duplicates", _("Two members can own the same queue indefinitely.")),
                     )
                 ),
                 right=lambda e: Truth("uneven"),
-                again=_("Count the queues of each card: that is what the ring leaves to chance."),
+                again=_("Count the queues of each card: the ring distributes them by chance."),
             ),
             hints=(
-                _("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
-                _("On a ring a new member takes from its neighbours only."),
+                _("A strategy takes effect for a member at its next rebalance: after 20 s at the latest."),
+                _("On a ring, a new member takes queues only from its neighbors."),
             ),
         ),
     ),
     solve=_solve,
     wrong=(
         WrongScript("says new ones", "only the new member's queues move", NEW_ONES, _says_new_ones),
-        WrongScript("circle", "dealing in turn moves little", OTHER, _circle),
-        WrongScript("unchanged", "all strategies move the same", STILL_AVG, _unchanged),
-        WrongScript("together", "two changes at once can be told apart", TOGETHER, _together),
+        WrongScript("circle", "assigning in turns moves few queues", OTHER, _circle),
+        WrongScript("unchanged", "all strategies move the same number of queues", STILL_AVG, _unchanged),
+        WrongScript("together", "two simultaneous changes can be distinguished", TOGETHER, _together),
     ),
 )

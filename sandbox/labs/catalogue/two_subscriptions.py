@@ -14,7 +14,7 @@ SETTLED_S, WATCH_S = 5, 20  # what was pulled before is finished; then it is wat
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    kept, lost = chance.choice((("sent", "paid"), ("paid", "sent"), ("packed", "paid")))
+    kept, lost = chance.choice((("sent", "paid"), ("paid", "sent"), ("still compressed", "paid")))
     return {
         "topic": chance.choice(("orders", "parcels", "bookings")),
         "group": chance.choice(("clerks", "packers")),
@@ -62,7 +62,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     started = evidence.actions("StartConsumer")
     if not started:
-        return Verdict.not_yet(_("{other} is not there yet."), other=n["other"])
+        return Verdict.not_yet(_("{other} has not joined yet."), other=n["other"])
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
         return Verdict.wrong(
@@ -79,7 +79,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
-        _("{expression} took the place of {replaced}."),
+        _("{expression} replaced {replaced}."),
         expression=replaced.event.expression,
         replaced=str(replaced.event.replaced),
         rests_on=[replaced.seq],
@@ -113,7 +113,7 @@ def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
 def _is_mended(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, _changed(evidence)
     if not changed:
-        return Verdict.not_yet(_("Both members still have their own subscriptions."))
+        return Verdict.not_yet(_("Each member still has its own subscription."))
     mended = changed.get(n["other"])
     if mended is None:
         return Verdict.wrong(
@@ -130,7 +130,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
-        _("Messages with {lost} are read again, {count} of them so far."),
+        _("Messages with {lost} are consumed again, {count} so far."),
         lost=n["lost"],
         count=len(read),
         rests_on=[mended.seq, read[0], read[-1]],
@@ -201,41 +201,40 @@ def _swaps(hands: Hands) -> None:
     hands.see(30)
 
 
-OTHER_GROUP = _("{given} is another group and gets every message anyway; {other} must join {group}.")
-NONE = _(
-    'The keys that begin with {lost} do not come any more: search the Journal for {lost}-, with "also each message".'
+OTHER_GROUP = _("{given} is another group, which receives every message anyway; {other} must join {group}.")
+NONE = _('Keys that begin with {lost} no longer arrive: search the Journal for {lost}-, with "also each message".')
+SAME = _("The broker still stores {both} for {group}: {other} must subscribe to {kept} only.")
+FIRST = _("{other} still subscribes to {kept} only and drops all other messages; change {other}.")
+SWAPPED = _(
+    "{other} now subscribes to {expression}, but all members of a group must have the same subscription: {both}."
 )
-SAME = _("The broker still has {both} for {group}: {other} must subscribe to {kept} only.")
-FIRST = _("{other} still asks for {kept} only and throws the rest away itself; change {other}.")
-SWAPPED = _("{other} asks for {expression} now; all members of a group ask for the same: {both}.")
 
 TWO_SUBSCRIPTIONS = Lab(
     slug="two-subscriptions",
     number="N1",
     minutes=10,
     title=_("One group, two subscriptions"),
-    goal=_("Why messages vanish when members of one group subscribe to different tags."),
+    goal=_("Why messages are lost when members of one group subscribe to different tags."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "ChangeActor", "StopActor", "RemoveActor"}),
     steps=(
         Step(
-            title=_("A member with another wish"),
+            title=_("A member with another subscription"),
             rate=4,
             do=_(
-                "{one} of {group} reads {both}. Start {other} in the same group with the expression {kept}, and "
-                "watch for "
-                "25 seconds."
+                "{one} of {group} subscribes to {both}. Start {other} in the same group with the expression "
+                "{kept}, and watch for 25 seconds."
             ),
-            watch=_("The subscription of the group, and how many it consumes."),
+            watch=_("The subscription of the group, and the number of messages it consumes."),
             mark="header:subscription",
             predict=Question(
-                text=_("What will become of messages with the tag {lost}?"),
+                text=_("What will happen to messages with the tag {lost}?"),
                 kind=Choice(
                     (
-                        ("nothing", _("{one} goes on reading all of them.")),
+                        ("nothing", _("{one} continues to read all of them.")),
                         ("half", _("Those in the queues of {one} are read, the others are not.")),
-                        ("other", _("They are read by no member any more.")),
+                        ("other", _("No member reads them any more.")),
                     )
                 ),
                 right=lambda e: Truth("other" if _unread(e).value == "lost" else "half"),
@@ -252,11 +251,11 @@ TWO_SUBSCRIPTIONS = Lab(
                     )
                 ),
                 right=_unread,
-                again=_("Look at the keys of the newest rows again: which tag still comes?"),
+                again=_("Look at the keys of the newest rows again: which tag still arrives?"),
                 misreadings=(Misreading(NONE, chosen("none")),),
             ),
             why=Question(
-                text=_("Click the event with which it began."),
+                text=_("Click the event that started it."),
                 kind=EventClick(),
                 right=_clicks,
                 again=_("That event changed no subscription. Look for the one that names two expressions."),
@@ -264,17 +263,17 @@ TWO_SUBSCRIPTIONS = Lab(
             hints=(_("The broker keeps one subscription for each group and topic: the newest."),),
         ),
         Step(
-            title=_("Mend it"),
+            title=_("The repair"),
             rate=4,
-            do=_("Give both members the same subscription again, {both}, and watch for 25 seconds."),
-            watch=_("How many messages the group consumes."),
+            do=_("Give both members the same subscription again: {both}. Watch for 25 seconds."),
+            watch=_("The number of messages that the group consumes."),
             mark="header:subscription",
             predict=Question(
-                text=_("Will the messages with {lost} that were passed over come now?"),
+                text=_("Will the skipped messages with {lost} be delivered now?"),
                 kind=Choice(
                     (
-                        ("come", _("Yes, the broker has kept them for the group.")),
-                        ("gone", _("No, the group never gets them.")),
+                        ("come", _("Yes, the broker kept them for the group.")),
+                        ("gone", _("No, the group never receives them.")),
                     )
                 ),
                 right=lambda e: Truth("gone" if _skipped(e).value else "come"),
@@ -282,26 +281,26 @@ TWO_SUBSCRIPTIONS = Lab(
             check=_is_mended,
             say=Question(
                 text=_(
-                    "How many messages with {lost} were passed over? Search the Journal for {lost}-, with "
-                    '"also each message": some numbers were not consumed.'
+                    'How many messages with {lost} were skipped? Search the Journal for {lost}-, with "also '
+                    'each message": some numbers were not consumed.'
                 ),
                 kind=Number(_("messages"), share=0.1, within=3),
                 right=_skipped,
-                again=_("You wrote {given}; take the last {lost} key before the gap and the first one after it again."),
+                again=_("You wrote {given}; compare the last {lost} key before the gap with the first one after it."),
             ),
             why=Question(
-                text=_("Why do they not come?"),
+                text=_("Why are they not delivered?"),
                 kind=Choice(
                     (
-                        ("passed", _("Pulls went past them, and the committed offset too.")),
-                        ("deleted", _("The broker deleted them when no member wanted them.")),
-                        ("later", _("They wait for a retry.")),
+                        ("passed", _("The pulls and the committed offset have moved past them.")),
+                        ("deleted", _("The broker deleted them because no member subscribed to them.")),
+                        ("later", _("They are waiting for a retry.")),
                     )
                 ),
                 right=lambda e: Truth("passed"),
-                again=_("They are still in the store: open the messages of {topic}. Look at the committed offset."),
+                again=_("They are still stored: open the messages of {topic}. Look at the committed offset."),
             ),
-            hints=(_("Which member asks for {kept} only?"),),
+            hints=(_("Which member subscribes to {kept} only?"),),
         ),
     ),
     solve=_solve,

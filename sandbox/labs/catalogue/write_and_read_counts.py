@@ -70,7 +70,7 @@ def _is_stranded(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
         return Verdict.not_yet(
-            _("{topic} still has {low} queues to write and {low} to read."), topic=n["topic"], low=n["low"]
+            _("{topic} still has {low} write queues and {low} read queues."), topic=n["topic"], low=n["low"]
         )
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == read:
@@ -79,7 +79,7 @@ def _is_stranded(evidence: Evidence) -> Verdict:
         return Verdict.wrong(TURNED, write=write, read=read, rests_on=[changed.seq])
     if (write, read) != (n["high"], n["low"]):
         return Verdict.wrong(
-            _("{write} to write and {read} to read: the step asks for {high} and {low}."),
+            _("There are {write} write queues and {read} read queues: the step asks for {high} and {low}."),
             write=write,
             read=read,
             high=n["high"],
@@ -89,10 +89,10 @@ def _is_stranded(evidence: Evidence) -> Verdict:
     full = [queue for queue in _unread(evidence) if evidence.end(queue) >= STORED]
     if len(full) < n["low"]:
         return Verdict.not_yet(
-            _("{now} of the {low} new queues hold {stored} messages."), now=len(full), low=n["low"], stored=STORED
+            _("{now} of the {low} new queues have {stored} messages."), now=len(full), low=n["low"], stored=STORED
         )
     return Verdict.met(
-        _("{low} queues hold messages, and no member reads them."),
+        _("{low} queues have messages, but no member reads them."),
         low=n["low"],
         rests_on=[changed.seq, *(_stored(evidence, queue)[0].seq for queue in full)],
     )
@@ -106,7 +106,7 @@ def _stranded(evidence: Evidence) -> Truth:
 def _is_read(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("Messages are stored in {low} queues that no member reads."), low=n["low"])
+        return Verdict.not_yet(_("Messages are still stored in {low} queues that no member reads."), low=n["low"])
     if changed.event.read_queues < n["high"]:
         return Verdict.wrong(SHRUNK, low=n["low"], read=changed.event.read_queues, rests_on=[changed.seq])
     missing = {
@@ -114,9 +114,9 @@ def _is_read(evidence: Evidence) -> Verdict:
     }
     left = sum(map(len, missing.values()))
     if left:
-        return Verdict.not_yet(_("{left} of the messages that waited were not delivered yet."), left=left)
+        return Verdict.not_yet(_("{left} of the waiting messages have not been delivered yet."), left=left)
     return Verdict.met(
-        _("All that waited was delivered, from offset 0 on."), rests_on=[changed.seq, *_first_read(evidence)]
+        _("All waiting messages were delivered, starting at offset 0."), rests_on=[changed.seq, *_first_read(evidence)]
     )
 
 
@@ -154,7 +154,7 @@ def _is_quiet(evidence: Evidence) -> Verdict:
         return Verdict.wrong(READS_LESS, read=changed.event.read_queues, high=n["high"], rests_on=[changed.seq])
     if changed.event.write_queues != n["low"]:
         return Verdict.wrong(
-            _("{write} queues are written to: the step asks for {low}."),
+            _("There are {write} write queues: the step asks for {low}."),
             write=changed.event.write_queues,
             low=n["low"],
             rests_on=[changed.seq],
@@ -163,10 +163,12 @@ def _is_quiet(evidence: Evidence) -> Verdict:
     quiet_s = (evidence.now_ms - max(newest, changed.at_ms)) // 1000
     if quiet_s < QUIET_S:
         return Verdict.not_yet(
-            _("The new queues have been quiet for {quiet_s} s; watch for {wait_s} s."), quiet_s=quiet_s, wait_s=QUIET_S
+            _("The new queues have received no message for {quiet_s} s; watch for {wait_s} s."),
+            quiet_s=quiet_s,
+            wait_s=QUIET_S,
         )
     return Verdict.met(
-        _("{silent} members own queues in which nothing is stored."),
+        _("{silent} members own only queues that receive no messages."),
         silent=len(_silent(evidence)),
         rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
     )
@@ -247,55 +249,55 @@ def _reads_less(hands: Hands) -> None:
 
 
 BOTH = _(
-    "Now {write} queues are written to and all of them are read: nothing is left over. Change one of the two "
-    "numbers only."
+    "There are now {write} write queues and all of them are read: no queue is left unread. Change only one of "
+    "the two counts."
 )
 TURNED = _(
-    "{read} to read and {write} to write is the other way round: messages go to fewer queues than are read. "
-    "It comes in the last step."
+    "{read} read queues and {write} write queues are reversed: messages go to fewer queues than are read. That "
+    "is the last step."
 )
 SHRUNK = _(
-    "{read} queues are read: what lies in the {low} others stays there, however few are written to. Change the "
-    "number to read."
+    "There are {read} read queues: messages in the {low} others stay there, however few write queues there are. "
+    "Change the read count."
 )
 NONE = _(
-    "You wrote 0; open {topic} on the page Topics: of queues {low} to {last} the end moves, and no member reads them."
+    "You wrote 0; open {topic} on the Topics page: the ends of queues {low} to {last} move, but no member reads them."
 )
 READS_LESS = _(
-    "{read} queues are read now, and in the others messages may be left. Change the number to write alone; "
-    "{high} stay to read."
+    "There are only {read} read queues now, and the other queues may still have messages. Change only the write "
+    "count; keep {high} read queues."
 )
 
 WRITE_AND_READ_COUNTS = Lab(
     slug="write-and-read-counts",
     number="7",
     minutes=9,
-    title=_("Queues to write, queues to read"),
-    goal=_("A topic has two numbers of queues: what happens to messages and members when they differ."),
+    title=_("Write queues and read queues"),
+    goal=_("A topic has two queue counts: how messages and members behave when they differ."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeTopic"}),
     steps=(
         Step(
-            title=_("More to write than to read"),
+            title=_("More write queues than read queues"),
             rate=4,
-            do=_("Change {topic} to {high} queues to write and leave {low} to read."),
+            do=_("Change {topic} to {high} write queues and keep {low} read queues."),
             watch=_(
-                "Page Topics, {topic}: queues {low} to {last}. The Board shows what the group reads, and they are "
-                "not on it."
+                "Topics page, {topic}: queues {low} to {last}. The Board shows the queues that the group reads, "
+                "so they are not on it."
             ),
             predict=Question(
-                text=_("How many queues will hold messages that no member reads?"),
+                text=_("How many queues will have messages that no member reads?"),
                 kind=Number(_("queues")),
                 right=_stranded,
             ),
             check=_is_stranded,
             say=Question(
-                text=_("Count on the page Topics: how many queues hold messages and are only written to?"),
+                text=_("Count on the Topics page: how many queues have messages but are only written to?"),
                 kind=Number(_("queues")),
                 right=_stranded,
                 again=_(
-                    "You wrote {given}; open {topic} on the page Topics, and count again the queues that are not read."
+                    "You wrote {given}; open {topic} on the Topics page, and count again the queues that are not read."
                 ),
                 misreadings=(Misreading(NONE, lambda e, answer: answer == 0),),
             ),
@@ -303,36 +305,36 @@ WRITE_AND_READ_COUNTS = Lab(
                 text=_("Why does no member read them?"),
                 kind=Choice(
                     (
-                        ("route", _("Members divide the queues to read; producers choose among those to write.")),
-                        ("full", _("Each member has a queue and takes no second one.")),
-                        ("late", _("Members have not learned of the new queues yet.")),
+                        ("route", _("Members are assigned read queues; producers select among write queues.")),
+                        ("full", _("Each member has a queue and acquires no second one.")),
+                        ("late", _("Members have not received the new route yet.")),
                     )
                 ),
                 right=lambda e: Truth("route"),
                 again=_(
-                    "Members know the route as the producer does, and can have many queues. Compare the two "
-                    "numbers of the topic."
+                    "Members receive the same route as the producer, and can have many queues. Compare the two "
+                    "counts of the topic."
                 ),
                 misreadings=(
                     Misreading(
-                        _("However long you wait, nothing changes: the route they learned names {low} queues to read."),
+                        _("However long you wait, nothing changes: their route contains {low} read queues."),
                         chosen("late"),
                     ),
                 ),
             ),
-            hints=(_("On the page Topics each topic has its two numbers, and an action changes them."),),
+            hints=(_("The Topics page shows both counts of each topic, and an action to change them."),),
         ),
         Step(
-            title=_("The messages that waited"),
+            title=_("The waiting messages"),
             rate=4,
-            do=_("Have the new queues read: change the number of queues to read to {high}."),
-            watch=_("Offsets of queues {low} to {last}."),
+            do=_("Make the new queues readable: change the number of read queues to {high}."),
+            watch=_("The offsets of queues {low} to {last}."),
             mark="lanes",
             predict=Question(
-                text=_("What happens to the messages that waited there?"),
+                text=_("What happens to the messages waiting there?"),
                 kind=Choice(
                     (
-                        ("first", _("They are read, from the first on.")),
+                        ("first", _("They are read, starting with the first one.")),
                         ("skipped", _("They are skipped: a new queue is read from its end.")),
                     )
                 ),
@@ -340,23 +342,26 @@ WRITE_AND_READ_COUNTS = Lab(
             ),
             check=_is_read,
             hints=(
-                _("The group has no offset for these queues, and their first message is still in the broker's memory."),
+                _(
+                    "The group has no offset for these queues, and their first message is still in the memory of "
+                    "the broker."
+                ),
             ),
         ),
         Step(
-            title=_("More to read than to write"),
+            title=_("More read queues than write queues"),
             rate=4,
-            do=_("Change {topic} to {low} queues to write; {high} stay to read."),
-            watch=_("Cards of members whose lanes all come from queues {low} to {last}."),
+            do=_("Change {topic} to {low} write queues; keep {high} read queues."),
+            watch=_("The cards of members whose lanes all come from queues {low} to {last}."),
             mark="lanes",
             predict=Question(
-                text=_("How many of the {members} members will get no new message?"),
+                text=_("How many of the {members} members will receive no new messages?"),
                 kind=Number(_("members")),
                 right=_idle,
             ),
             check=_is_quiet,
             say=Question(
-                text=_("Count on the board: how many members have only queues whose end stands still?"),
+                text=_("Count on the board: how many members have only queues whose end does not move?"),
                 kind=Number(_("members")),
                 right=_idle,
                 again=_(
@@ -368,15 +373,15 @@ WRITE_AND_READ_COUNTS = Lab(
                 text=_("Why does no other member take over their share?"),
                 kind=Choice(
                     (
-                        ("divided", _("Queues are divided by number, whether anything is stored in them or not.")),
-                        ("busy", _("The other members have no free thread.")),
-                        ("later", _("They will be divided anew when they have been empty for a while.")),
+                        ("divided", _("Queues are assigned by number, whether they receive messages or not.")),
+                        ("busy", _("The other members have no idle thread.")),
+                        ("later", _("They are reassigned after they have been empty for a while.")),
                     )
                 ),
                 right=lambda e: Truth("divided"),
-                again=_("The strategy sees names of queues and members, and nothing of what is in them."),
+                again=_("The strategy uses the names of queues and members, not the contents of queues."),
             ),
-            hints=(_("AVG gives each member neighbours: the first one queues 0 and 1."),),
+            hints=(_("AVG assigns neighboring queues: queues 0 and 1 to the first member."),),
         ),
     ),
     solve=_solve,

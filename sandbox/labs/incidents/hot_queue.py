@@ -48,15 +48,15 @@ HOT_QUEUE = Incident(
     slug="hot-queue",
     title=_("A hot queue"),
     symptom=_(
-        "Parcels of one big customer, and some of its neighbours', are minutes late. Three of four members are idle."
+        "Parcels of one big customer, and some of its neighbors, are minutes late. Three of four members are idle."
     ),
     cause=_(
-        "The sharding key is the customer, and one customer sends seven of ten parcels. All of its messages "
-        "are in one queue, and an orderly group works on a queue one message at a time."
+        "The sharding key is the customer, and one customer sends seven of ten parcels. All its messages are in "
+        "one queue. An orderly group processes one message of a queue at a time."
     ),
     mend=_(
-        "Choose a key as fine as the order needs it: the parcel, not the customer. More members or queues do "
-        "not divide a key."
+        "Choose a key only as coarse as the order requires: the parcel, not the customer. More members or queues "
+        "do not split a key."
     ),
     lab="hot-queue",
     group=GROUP,
@@ -110,10 +110,10 @@ HOT_QUEUE = Incident(
         Marker(
             title=_("A big customer"),
             find=act("StartProducer", actor="intake-2"),
-            text=_("A big customer begins to send: seven of ten parcels are its."),
+            text=_("A big customer begins to send: it sends seven of ten parcels."),
         ),
         Marker(
-            title=_("One queue runs hot"),
+            title=_("A hot queue appears"),
             find=_share_of("intake-2", 60),
             text=_("{percent} % of the parcels since then went to one queue."),
             question=_("Will twice as many members help?"),
@@ -121,18 +121,18 @@ HOT_QUEUE = Incident(
         Marker(
             title=_("Scale-out"),
             find=act("StartConsumer", actor="more"),
-            text=_("The group gets four members for four queues. The hot queue still has one."),
+            text=_("The group now has four members for four queues. The hot queue still has one."),
         ),
         Marker(
-            title=_("Still growing"),
+            title=_("Lag still grows"),
             find=lag_reaches(GROUP, TOPIC, 150),
-            text=_("The lag is {lag}, nearly all of it in one queue. The other members wait for work."),
+            text=_("The lag is {lag}, nearly all of it in one queue. The other members are idle."),
         ),
-        Marker(title=_("Another key"), find=MENDED, text=_("The repair: the key is the parcel.")),
+        Marker(title=_("Another key"), find=MENDED, text=_("The repair: the parcel becomes the key.")),
         Marker(
-            title=_("Even"),
+            title=_("Even load"),
             find=_share_of("intake-3", 120),
-            text=_("The fullest queue got {percent} % since then. The old backlog drains at the speed of one member."),
+            text=_("The fullest queue has received {percent} % since then. One member drains the old backlog."),
         ),
     ),
 )

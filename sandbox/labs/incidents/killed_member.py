@@ -33,12 +33,12 @@ KILLED_MEMBER = Incident(
     title=_("Duplicates after a restart"),
     symptom=_("Customers got the same receipt twice, all within one minute, after one node of mailer was replaced."),
     cause=_(
-        "The process was killed. What it had finished since its last commit, at most five seconds, was not "
-        "committed, and the member that took its queues began at the committed offsets."
+        "The process was killed. Messages that it finished in the last five seconds at most were not committed. "
+        "The member that acquired its queues began at the committed offsets."
     ),
     mend=_(
-        "Let members stop: they commit first. A kill cannot be ruled out, so the handler must not mind: keep "
-        "the keys that are done."
+        "Stop members cleanly: they commit first. Kills cannot be ruled out, so the handler must be idempotent: "
+        "store the keys of finished messages."
     ),
     lab="crash-and-stop",
     group=GROUP,
@@ -69,25 +69,25 @@ KILLED_MEMBER = Incident(
         Marker(
             title=_("The kill"),
             find=act("CrashActor"),
-            text=_("A is killed. The amber part of its strips is done and not committed."),
-            question=_("How many messages will come again?"),
+            text=_("A is killed. The amber part of its strips is finished but not committed."),
+            question=_("How many messages will be redelivered?"),
         ),
-        Marker(title=_("First duplicate"), find=_first_again, text=_("{key} is finished for the second time, by B.")),
+        Marker(title=_("First duplicate"), find=_first_again, text=_("B finishes {key} for the second time.")),
         Marker(
-            title=_("The count"),
+            title=_("The total"),
             find=fact(CrashRepeated, says=lambda event: {"count": event.count}),
-            text=_("{count} messages of the killed process came again, and no more will."),
+            text=_("{count} messages of the killed process were redelivered, and no more will follow."),
         ),
         Marker(
             title=_("A clean stop"),
             find=act("StopActor"),
-            text=_("Now B is stopped, not killed: it commits before it leaves."),
-            question=_("What comes again this time?"),
+            text=_("Now B is stopped instead of killed: it commits before it leaves."),
+            question=_("What is redelivered this time?"),
         ),
         Marker(
-            title=_("B is back"),
+            title=_("Return of B"),
             find=act("RestartActor", actor="B"),
-            text=_("B is back. Delivered again in the header stands where it stood."),
+            text=_('B is running again. "Delivered again" in the header has not changed.'),
         ),
     ),
 )

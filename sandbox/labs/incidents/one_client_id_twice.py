@@ -65,19 +65,19 @@ def _member(label: str, client_id_of: str | None = None) -> StartConsumer:
 
 ONE_CLIENT_ID_TWICE = Incident(
     slug="one-client-id-twice",
-    title=_("Half the queues grow, the rest comes twice"),
+    title=_("Half the queues lag, the rest is delivered twice"),
     symptom=_(
-        "invoicing was scaled from one container to two. Since then two of the four queues of invoices grow, "
-        "and customers get each invoice of the other two twice. Both members are connected."
+        "invoicing was scaled from one container to two. Since then two of the four queues of invoices lag. "
+        "Customers receive each invoice of the other two twice. Both members are connected."
     ),
     cause=_(
-        "Both containers have one client id: the same host address, and the same instance name. The broker lists "
-        "the id twice. Each member computes its queues by its place in that list, and both find the first place: "
-        "they take the same half, and no member takes the other."
+        "Both containers have one client ID: same host address, same instance name. The broker lists it twice. "
+        "Each member computes its queues from its position in that list, and both find the first position. They "
+        "acquire the same half, and no member reads the other half."
     ),
     mend=_(
-        "Give each process an id of its own: another instance name, or an address of its own. Compare the number of "
-        "members a group should have with its different client ids."
+        "Give each process its own client ID: another instance name, or its own address. Compare the expected "
+        "number of members with the number of distinct client IDs."
     ),
     lab="members-and-queues",
     group=GROUP,
@@ -100,47 +100,45 @@ ONE_CLIENT_ID_TWICE = Incident(
         Marker(
             title=_("Scale-out"),
             find=COPIED,
-            text=_("A second container is started with the settings of the first one. Its client id is the same."),
-            question=_("Which queues will each of the two read?"),
+            text=_("A second container starts with the settings of the first one. Its client ID is the same."),
+            question=_("Which queues will each of the two members read?"),
         ),
         Marker(
-            title=_("One id, listed twice"),
+            title=_("One client ID, listed twice"),
             find=fact(
                 QueuesAssigned,
                 is_doubled,
                 says=lambda event: {"members": len(event.members), "queues": len(event.queues), "all": QUEUES},
             ),
             text=_(
-                "The broker lists {members} members, both with this id. By its first place in the list a member "
-                "takes {queues} of {all} queues. The other member takes the same ones."
+                "The broker lists {members} members, both with this ID. From its first position in the list, a "
+                "member acquires {queues} of {all} queues. The other member acquires the same ones."
             ),
         ),
         Marker(
             title=_("Consumed twice"),
             find=_consumed_twice,
-            text=_("{key} is consumed for the second time. Both members pull its queue, and both commit."),
+            text=_("{key} is consumed for the second time. Both members pull its queue, and both commit its offset."),
         ),
         Marker(
-            title=_("Half of it waits"),
+            title=_("Half of the queues wait"),
             find=lag_reaches(GROUP, TOPIC, WAITING),
-            text=_(
-                "The lag is {lag}, nearly all of it in the two queues that no member reads. Nothing reports an error."
-            ),
+            text=_("The lag is {lag}, nearly all of it in the two queues that no member reads. No error is reported."),
         ),
         Marker(
-            title=_("The copy stops"),
+            title=_("Copy stopped"),
             find=act("StopActor"),
-            text=_("The repair begins: the copy is stopped. The broker lists the id once."),
+            text=_("The repair begins: the copy is stopped. The broker lists the ID once."),
         ),
         Marker(
-            title=_("Read again"),
+            title=_("Queue read again"),
             find=_read_again,
             text=_("{queue} has a reader again: the first container reads all four queues."),
         ),
         Marker(
-            title=_("An id of its own"),
+            title=_("Its own client ID"),
             find=OWN,
-            text=_("A second container is started, now with its own client id. Each of the two gets two queues."),
+            text=_("A second container starts, now with its own client ID. Each of the two receives two queues."),
         ),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 10, after=OWN), text=_("The lag is {lag}.")),
     ),

@@ -80,16 +80,16 @@ REBALANCE_STORM = Incident(
     slug="rebalance-storm",
     title=_("A rebalance storm by a rolling restart"),
     symptom=_(
-        "During each rollout of pricing quotes are late and some are computed twice, though members restart one by one."
+        "During each rollout of pricing, quotes are late and some are computed twice, although members restart "
+        "one by one."
     ),
     cause=_(
-        "AVG gives each member a block of neighbouring queues. With every member that leaves or comes the "
-        "blocks shift, and queues move between members that stayed; each move pauses a queue, and repeats what"
-        " was not committed."
+        "AVG gives each member a run of neighboring queues. When a member leaves or joins, the runs shift, and "
+        "queues move between members that stayed. Each move pauses a queue and repeats uncommitted messages."
     ),
     mend=_(
-        "Use a strategy that keeps what it can, CONSISTENT_HASH, and restart with pauses. Fewer restarts than "
-        "members are not to be had, fewer moves are."
+        "Use CONSISTENT_HASH, a strategy that moves few queues, and restart with pauses. You cannot avoid "
+        "restarts, but you can avoid moves."
     ),
     lab="rolling-restart",
     group=GROUP,
@@ -121,19 +121,19 @@ REBALANCE_STORM = Incident(
         Marker(
             title=_("One stop"),
             find=_first_step,
-            text=_("{moves} of {queues} queues were taken by another member, for one that left."),
+            text=_("{moves} of {queues} queues moved to another member because one left."),
         ),
         Marker(
             title=_("The storm"),
             find=_sum(FIRST, STRATEGY),
-            text=_("Four restarts moved queues {moves} times, and {again} quotes were given to a handler again."),
+            text=_("Four restarts moved queues {moves} times, and {again} quotes were redelivered."),
         ),
-        Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group divides by CONSISTENT_HASH.")),
-        Marker(title=_("Rollout again"), find=SECOND, text=_("The same four restarts once more.")),
+        Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group uses CONSISTENT_HASH.")),
+        Marker(title=_("Rollout again"), find=SECOND, text=_("The same four restarts again.")),
         Marker(
             title=_("Fewer moves"),
             find=_sum(SECOND, None),
-            text=_("This time queues moved {moves} times, and {again} quotes were given again."),
+            text=_("This time queues moved {moves} times, and {again} quotes were redelivered."),
         ),
     ),
 )

@@ -32,7 +32,9 @@ def route(cluster: Cluster, question: Route) -> Row:
     for node in cluster.nodes.name_servers:
         if node.name == question.name_server and node.name_server is not None:
             return {"topic": question.topic, "name_server": node.name, **_answer_of(node, question.topic)}
-    raise ActionRefused(404, "There is no running name server {name}.", field="name_server", name=question.name_server)
+    raise ActionRefused(
+        404, "No running name server has the name {name}.", field="name_server", name=question.name_server
+    )
 
 
 def _answer_of(node: NameServerNode, topic: str) -> Row:
@@ -61,7 +63,7 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
         raise ActionRefused(
             404,
             "{owner} has no offset file.",
-            "Only broadcasting members keep one.",
+            "Only broadcasting members have one.",
             field="owner",
             owner=question.owner,
         )
@@ -90,8 +92,8 @@ def start_offset(cluster: Cluster, question: StartOffset) -> Row:
     except ValueError:
         raise ActionRefused(
             422,
-            "{value} is no place to start from.",
-            "Places are: {known}.",
+            "{value} is not a start position.",
+            "Available start positions: {known}.",
             field="from_where",
             value=question.from_where,
             known=", ".join(ConsumeFromWhere),

@@ -31,8 +31,8 @@ def frames(cluster: Cluster, question: Frames) -> Row:
     if frame is None:
         raise ActionRefused(
             404,
-            "Frame {no} is no longer kept.",
-            "Only the last {count} of a link are.",
+            "Frame {no} is no longer stored.",
+            "Only the last {count} frames of a link are stored.",
             field="no",
             no=question.no,
             count=cluster.limits.wire_frames,

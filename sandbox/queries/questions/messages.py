@@ -83,7 +83,7 @@ def entry_of(
     if unit is None and store.max_offset(topic, queue_id) == 0:
         raise ActionRefused(
             404,
-            "Queue {queue} of {topic} holds nothing.",
+            "Queue {queue} of {topic} is empty.",
             "Choose a queue with messages.",
             field=queue_field,
             queue=f"{broker}:{queue_id}",
@@ -114,7 +114,7 @@ def message_at(
         raise ActionRefused(
             404,
             "The record of {queue} at {offset} is no longer in the commit log.",
-            "Its file was deleted; the entry outlives it for a while.",
+            "Its file was deleted; the queue entry stays longer.",
             field="offset",
             queue=f"{broker}:{queue_id}",
             offset=offset,

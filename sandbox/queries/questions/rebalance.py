@@ -119,7 +119,7 @@ def shares_of(
     except ClientError as error:
         raise ActionRefused(
             422,
-            "{strategy} cannot divide these queues: {why}.",
+            "{strategy} cannot assign these queues: {why}.",
             "Choose another strategy.",
             field="strategy",
             strategy=strategy.name,

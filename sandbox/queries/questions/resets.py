@@ -45,7 +45,7 @@ class SandboxOffsets:
         self.queues = self._view.read_queues(topic)
         if not self.queues:
             raise ActionRefused(
-                404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic
+                404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=topic
             )
         self.online_members = tuple(self._view.online_members())
         self.members = len(set(self.online_members) | self._view.known_members())
@@ -95,8 +95,8 @@ class SandboxOffsets:
         if self._view.model != "BROADCASTING":
             return None
         return Refusal(
-            "A broadcasting group keeps its offsets with each member; the broker has none.",
-            "Stop a member and edit its own file.",
+            "Each member of a broadcasting group keeps its own offsets; the broker has none.",
+            "Stop a member, then edit its own file.",
         )
 
     def without_offset(self, selected: list[MessageQueue]) -> list[str]:

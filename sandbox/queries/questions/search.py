@@ -43,7 +43,7 @@ class Cursor(NamedTuple):
             return cls(0, None, 0, 0)
         parts = text.split(":")
         if len(parts) != len(cls._fields) or not all(part.isdecimal() and len(part) < 20 for part in parts):
-            raise ActionRefused(422, "This cursor cannot be read.", "Start the search again.", field="cursor")
+            raise ActionRefused(422, "This cursor is not valid.", "Start the search again.", field="cursor")
         return cls(*map(int, parts))
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
         rows = [full_row(match.message, match.broker) for match in by_id(cluster, question.id, question.topic)]
         return _all("id", rows)
     if not question.topic:
-        raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
+        raise ActionRefused(422, "The topic is missing.", "Choose one, or enter a message ID.", field="topic")
     if question.key:
         return _by_key(cluster, question)
     if question.offset is not None:
@@ -167,7 +167,10 @@ def _by_place(cluster: Cluster, question: FindMessages) -> Row:
     assert question.offset is not None
     if question.queue is None:
         raise ActionRefused(
-            422, "Which queue?", "An offset counts within one queue: choose broker and number.", field="queue"
+            422,
+            "The queue is missing.",
+            "An offset is valid within one queue: choose a broker and a queue number.",
+            field="queue",
         )
     broker, queue_id = row_parts("queue", question.queue)
     _, message = message_at(cluster, question.topic, broker, queue_id, question.offset, queue_field="queue")
@@ -238,7 +241,7 @@ def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore
     if not chosen:
         raise ActionRefused(
             404,
-            "Queue {queue} of {topic} holds nothing.",
+            "Queue {queue} of {topic} is empty.",
             "Choose a queue with messages.",
             field="queue",
             queue=question.queue,

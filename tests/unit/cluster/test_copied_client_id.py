@@ -166,7 +166,7 @@ def test_a_member_like_the_newest_one_has_an_id_of_its_own(world: World) -> None
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"client_id_of": "Z"}, "There is no actor Z."),
+        ({"client_id_of": "Z"}, "Actor Z does not exist."),
         ({"client_id_of": "P"}, "P is not a member of clerks."),
         ({"client_id_of": "M"}, "M is not a member of clerks."),
         (

@@ -72,7 +72,7 @@ def test_a_log_that_gets_no_blocks_makes_the_sandbox_stand_still_until_there_are
     room.full = True
     world.run_until(lambda: world.cluster.clock.rate == 0, within_s=10)
     seen = world.snapshot()["sandbox"]
-    assert seen["trouble"] == "The data home takes nothing more: no space left on device."
+    assert seen["trouble"] == "The data home accepts no more data: no space left on device."
     stood_ms, stored = world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)
     world.run(30)
     assert (world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)) == (stood_ms, stored)

@@ -127,7 +127,7 @@ def test_an_attempt_that_became_too_long_says_so_and_takes_no_answer(monkeypatch
     attempt = Attempt(lab, "7", 1, began=0)
     for seq in range(1, 6):
         attempt.see(Entry(seq, seq, None, stored(seq, 1)))
-    assert attempt.verdict.sentence() == "This attempt has 3 events, and no more are looked at."
+    assert attempt.verdict.sentence() == "This attempt has reached its limit of 3 events; later events are ignored."
     assert attempt.evidence.count == 3
     with pytest.raises(ActionRefused, match="no more are looked at"):
         attempt.check_answer(1, "predict", "2")

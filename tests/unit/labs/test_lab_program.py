@@ -159,7 +159,7 @@ def test_a_reset_carries_no_preview_and_counts_its_moment_from_now() -> None:
 @pytest.mark.parametrize(
     ("came", "sentence"),
     [
-        ((), "Nothing was done here that students could do in a step."),
+        ((), "This sandbox has no action yet that students could do in a step."),
         (((0, "StartLab", {"lab": "gone"}), *ACTS), "Lab gone was done here, and this release does not have it."),
         (((0, "StopActor", {"actor": "A"}),) * (STEPS_MAX + 1), "21 actions are too many for one lab"),
     ],

@@ -157,7 +157,7 @@ def test_a_slave_is_behind_by_what_its_master_has_not_been_answered(world: World
     assert int(data["brokers"]["broker-a.1"]["behind"]) == behind
     world.act("KillBroker", broker="broker-a")
     dead = read(world)["brokers"]["broker-a"]
-    assert (dead["state"], dead["max"], dead["locks"], dead["disk"]) == ("killed", None, None, None), "nobody knows"
+    assert (dead["state"], dead["max"], dead["locks"], dead["disk"]) == ("killed", None, None, None), "not reported"
 
 
 def test_a_broker_counts_the_locks_that_hold(world: World) -> None:
