@@ -82,7 +82,7 @@ def test_a_poll_from_question_to_reveal(site: Site, phone: BrowserContext, cours
     expect(teacher.locator("#voted")).to_have_text("1")
     step("run")
     teacher.locator("body").press("Enter")
-    assert teacher.locator("#poll").get_attribute("data-at") == "1/run", "it must be said run result"
+    assert teacher.locator("#poll").get_attribute("data-at") == "1/run", "it must be said what the run showed"
     teacher.locator("[name=shown][value='2']").check()
     step("reveal")
     for page in (teacher, student):

@@ -202,7 +202,7 @@ def test_a_broker_that_is_away_is_said_and_how_to_go_on(run: Run, tmp_path: Path
     path = tmp_path / "rows.json"
     path.write_text(GOOD + "\n")
     *_, last = run("import", format="ndjson", path=str(path), names=f"127.0.0.1:{free_ports()}", topic="In", run="r2")
-    assert last["why"].startswith("Name server at 127 does not exist.0.0.1:")
+    assert last["why"].startswith("There is no name server at 127.0.0.1:")
     assert last["why"].endswith(
         "Some rows may have been sent before; with --option run=r2 the same import sends the others only."
     )

@@ -129,10 +129,13 @@ def filled_in(text: str) -> str:
     head = head.replace('again=_("Words of a teacher.")', 'again=_("Look again at {topic}; it is not {given}.")', 1)
     return (
         head.replace("LAB = Lab(", WRONG + "LAB = Lab(")
-        + '    wrong=(\n        WrongScript("none", "a crash mends itself", "{action} has not been '
-        'carried out yet.", _nothing),\n        WrongScript("seven", "seven", "Look again at {topic}; '
-        'it is not {given}.", _says_seven),\n        WrongScript("too early", "too early", "Words of a '
-        'teacher.", _says_at_once),\n    ),\n)\n'
+        + """    wrong=(
+        WrongScript("none", "a crash mends itself", "{action} has not been carried out yet.", _nothing),
+        WrongScript("seven", "seven", "Look again at {topic}; it is not {given}.", _says_seven),
+        WrongScript("too early", "too early", "Words of a teacher.", _says_at_once),
+    ),
+)
+"""
     )
 
 

@@ -255,8 +255,8 @@ def test_the_preview_says_when_another_way_is_taken(operator: Client, port: Fake
     instead = {
         "message": "In an online reset, broker broker-a (4.9.7) supports only a point in time or the latest offset. "
         "This reset is done offline.",
-        "pattern": "In an online reset, broker {broker} ({version}) supports only a point in time or the latest offset. "
-        "This reset is done offline.",
+        "pattern": "In an online reset, broker {broker} ({version}) supports only a point in time "
+        "or the latest offset. This reset is done offline.",
         "hint": "",
         "values": {"broker": "broker-a", "version": "4.9.7"},
     }

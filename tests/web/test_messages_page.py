@@ -296,7 +296,7 @@ def test_a_search_says_how_far_it_has_come_and_goes_on_from_there(visitor: Clien
             "The index has no entry for this key.",
             "index/?topic=orders&amp;key=a%26b",
         ),
-        ("time", {"topic": "orders"}, "None of 40 000 messages matches.", ""),
+        ("time", {"topic": "orders"}, "None of 40\u2009000 messages matches.", ""),
     ],
 )
 def test_a_search_that_finds_nothing_says_where_to_look_on(

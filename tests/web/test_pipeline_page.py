@@ -151,7 +151,7 @@ def test_any_table_that_was_found_can_be_read(visitor: Client, mine: str) -> Non
         "1\u2009234\u2009567",
         "journal/?at=199",
         "The first 200 of 201 rows.",
-        "valid up to event #18 390",
+        "valid up to event #18\u2009390",
         f"/api/sandboxes/{mine}/pipeline/delivery_audit/summary?most=10000",
     ):
         assert said in seen

@@ -57,7 +57,7 @@ def test_a_student_reads_what_is_stored_and_what_a_deletion_takes(course: Course
 def test_an_export_has_the_rows_of_every_table_and_the_journals(course: Course) -> None:
     student = joined(course, "Otter")
     sandbox = begun(course, student)
-    student.post(f"/c/{course.slug}/hand/", {"do": "up", "question": "Why does it stop?"})
+    student.post(f"/c/{course.slug}/hand/", {"do": "up", "question": "Why does it stand?"})
     PipelineRun.objects.create(sandbox=sandbox, job="latency", who="x", visitor="x")
     journal = engine.directory_of(sandbox.slug) / "journal"
     journal.mkdir(parents=True)
@@ -74,7 +74,7 @@ def test_an_export_has_the_rows_of_every_table_and_the_journals(course: Course) 
         "queueviz.auditrecord": 1,
     }
     assert tables["queueviz.enrolment"][0]["pseudonym"] == "Otter"
-    assert tables["queueviz.enrolment"][0]["question"] == "Why does it stop?"
+    assert tables["queueviz.enrolment"][0]["question"] == "Why does it stand?"
     assert len(stored["browsers"]) == 1
     assert found[f"sandboxes/{sandbox.slug}/journal/00000000000000000000.ndjson"] == b'{"seq":0}\n'
     assert "error" in orjson.loads(found[f"sandboxes/{sandbox.slug}/attempts.json"]), "exported all the same"

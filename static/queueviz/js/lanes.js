@@ -126,7 +126,7 @@ export class Lanes {
     } else lane.flow.updatePlaybackRate(speed);
   }
 
-  /** Nothing moves while nothing is heard, or while the sandbox clock is stopped. */
+  /** Nothing moves while nothing is heard, or while the world stands still. */
   hold(still) {
     if (still === this.still) return;
     this.still = still;

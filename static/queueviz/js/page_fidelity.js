@@ -1,4 +1,4 @@
-/* What is verified: theme and keys; searching is htmx, and works without it too. */
+/* Articles and code: theme and keys; searching is htmx, and works without it too. */
 import { $ } from "./dom.js";
 import { setUpKeys } from "./keys.js";
 import { setUpTheme } from "./theme.js";

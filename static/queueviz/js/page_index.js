@@ -92,7 +92,7 @@ collide?.addEventListener("click", async () => {
   sent.abort(); // a refusal stands beside the button, and nothing is walked
 });
 
-/** Once both are in the index; when the sandbox clock is stopped, that is later. */
+/** Once both are in the index; when the world stands still, that is later. */
 function walkCollision(entries) {
   if (!awaited || entries.filter(([, entry]) => entry.hash === awaited.hash).length < COLLIDING.length) return;
   form.elements.key.value = awaited.key;

@@ -52,7 +52,7 @@ export function panelOf(data, chosen) {
   return { row: row ?? client, views, links };
 }
 
-/** Available actions to it depends on this. */
+/** What can be done to it depends on this. */
 export function offeredKey(data, chosen) {
   const row = data.brokers[chosen] ?? data.name_servers[chosen], link = data.links[chosen];
   if (link) return JSON.stringify([link.there_cut, link.there_ms, link.back_cut, link.back_ms, link.connections > 0]);

@@ -242,13 +242,9 @@ def test_a_topic_that_may_only_be_written_is_named(worlds: Worlds) -> None:
 
 def test_no_name_server_no_topic_and_no_right_are_said_in_one_sentence(worlds: Worlds) -> None:
     world = worlds(acl=AclConfig((ADMIN,)))
-    with pytest.raises(
-        ConnectFailed, match="^Name server at 10\\ does not exist.0\\.0\\.77:9876: .*\\. Start it, or corr"
-    ):
+    with pytest.raises(ConnectFailed, match=r"^There is no name server at 10\.0\.0\.77:9876: .*\. Start it, or corr"):
         rows(world, names="10.0.0.77:9876")
-    with pytest.raises(
-        SandboxError, match="^Topic U at 10\\ does not exist.0\\.0\\.1:9876\\. Create it first, or correct"
-    ):
+    with pytest.raises(SandboxError, match=r"^There is no topic U at 10\.0\.0\.1:9876\. Create it first, or correct"):
         rows(world, subscribe="T,U")
     for keys in ({}, {"accessKey": ADMIN.access_key, "secretKey": "another secret"}):
         with pytest.raises(NotForUs, match=r"^broker-a does not let queue broker-a:0 of topic T be read: .*[^.]\.$"):

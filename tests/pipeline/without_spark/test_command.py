@@ -166,7 +166,7 @@ def test_a_query_is_given_the_results_that_there_are(out: Path) -> None:
     ("words", "why"),
     [
         (("show",), "Name the job whose result it is. Jobs are: class_analytics, "),
-        (("show", "exprot", "--store", "payments-1"), "Job exprot does not exist. Jobs are: class_analytics, "),
+        (("show", "exprot", "--store", "payments-1"), "There is no job exprot. Jobs are: class_analytics, "),
         (
             ("show", "latency", "--store", "payments-1"),
             "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency.",

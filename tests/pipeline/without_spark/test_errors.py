@@ -162,7 +162,7 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: P
             f"{home}/file is a file, or lies below one: a result needs a directory.",
         ),
         ((*store, "--out", "/proc/nowhere"), "/proc/nowhere cannot be used: no such file or directory."),
-        (("exprot", "--store", str(golden)), "Job exprot does not exist. Jobs are: "),
+        (("exprot", "--store", str(golden)), "There is no job exprot. Jobs are: "),
         (("export", "--class", str(home)), f"There is no sandbox below {home}: simulate_class makes such a directory."),
     ):
         with pytest.raises(CommandError) as error:

@@ -111,7 +111,7 @@ def test_a_name_that_means_two_types_is_a_sentence() -> None:
         r"BIGINT: read them one after the other\.",
     ):
         schema_of(["QueueLocked", "OffsetCommitted"])
-    with pytest.raises(UnknownEvent, match="Event Nonsense\\ does not exist. docs/events\\.md lists them\\."):
+    with pytest.raises(UnknownEvent, match=r"There is no event Nonsense\. docs/events\.md lists them\."):
         schema_of(["Nonsense"])
 
 
