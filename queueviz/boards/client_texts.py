@@ -27,7 +27,7 @@ STEPS: dict[str, Any] = {  # as the engine names them; the order and the numbers
     "stop timers": _("stop timers"),
     "close connections": _("close connections"),
     "stop rebalance": _("stop rebalance"),
-    "release queues": _("release queues"),
+    "drop queues": _("release queues"),
 }
 TIMERS: dict[str, Any] = {
     "route": _("refresh routes"),
@@ -65,7 +65,7 @@ MARKS: dict[str, Any] = {
     "route": _("received the route of {topic}"),
     "assigned": _("assigned {count} of the queues of {topic}, because {trigger}"),
     "taken": _("acquired {queue} at {offset}: {trace}"),
-    "released": _("released {queue}: {reason}"),
+    "dropped": _("released {queue}: {reason}"),
     "denied": _("lock of {queue} refused: {holder} holds it for {left}"),
 }
 TRIGGERS: dict[str, Any] = {

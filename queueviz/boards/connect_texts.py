@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 PORTS: dict[str, Any] = {"open": _("open"), "closed": _("closed")}
 ENDS: dict[str, Any] = {
     "closed": _("connection closed"),
-    "expired": _("no traffic for too long"),
+    "expired": _("no heartbeat for too long"),
     "cut": _("cut"),
     "protocol": _("protocol error"),
 }

@@ -53,7 +53,7 @@ VALUES: dict[str, Any] = {
     "registered": _("registered"),
     "unregistered": _("unregistered"),
     "closed": _("connection closed"),
-    "expired": _("no traffic for too long"),
+    "expired": _("no heartbeat for too long"),
     "permission": _("permission changed"),
     "cut": _("cut"),
     "healed": _("healed"),

@@ -62,7 +62,7 @@ def shown(
         return ago(now_ms - value)
     if kind == "after":
         return f"+{step_ms(value - began_ms)}"
-    if kind == "acquired":
+    if kind == "took":
         return step_ms(value)
     if kind == "runs":
         return runs(value, row.get(f"{name}_more") or 0)

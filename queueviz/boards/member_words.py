@@ -68,7 +68,7 @@ def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
 
 
 def _counts(words: MemberWords) -> list[str]:
-    dropped, passed_over = words.get("released"), words.get("passed_over")
+    dropped, passed_over = words.get("dropped"), words.get("passed_over")
     counts = [str(DIFFER["differ.dropped_unknown"])] if dropped is None else []
     counts += [str(DIFFER["differ.dropped"]).format(n=number(dropped))] if dropped else []
     return counts + ([str(DIFFER["differ.passed_over"]).format(n=number(passed_over))] if passed_over else [])

@@ -24,7 +24,7 @@ MINDS: dict[str, Any] = {
 }
 TROUBLES: dict[str, Any] = {
     "twice": _("assigned to two members"),
-    "no member": _("not assigned"),
+    "nobody": _("not assigned"),
     "lingers": _("not released yet"),
     "waits": _("not acquired yet"),
     "lock": _("waits for the lock of {who}, {left} left at most"),
@@ -54,7 +54,7 @@ STRATEGIES: dict[str, Any] = {
 }
 LANES: dict[str, Any] = {
     "sentence": _("{queue}: {held} holds it, assigned to {claims}, due to {due} by the current lists"),
-    "no member": _("no member"),
+    "nobody": _("no member"),
 }
 WORDS: dict[str, Any] = {
     f"{family}.{name}": text

@@ -156,7 +156,7 @@ class PushConsumer(Startable):
             self._watch.close()
             await self.tasks.close()
         await self.instance.shutdown(steps)
-        with steps.step("release queues"):
+        with steps.step("drop queues"):
             for mq, pq in self._queues.items():
                 pq.dropped = True
                 pq.released_offset = self.offset_store.read_memory(mq)

@@ -196,7 +196,7 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
         "stop timers",
         "close connections",
         "stop rebalance",
-        "release queues",
+        "drop queues",
         "(stopped)",
     ]
     dropped = [entry.event for entry in world.entries(QueueDropped) if entry.event.reason == "shutdown"]
@@ -219,12 +219,12 @@ def test_the_last_stop_in_a_process_ends_its_services_one_by_one_and_an_earlier_
         return [entry.event.name for entry in world.entries(LifecycleStep, since=since)]
 
     first = steps_of_stop("A")
-    assert first == ["stop consume service", "persist offsets", "unregister", "stop pulling", "release queues"]
+    assert first == ["stop consume service", "persist offsets", "unregister", "stop pulling", "drop queues"]
     wire = WireLog(world)
     world.run(61)
     assert len(wire.requests(BEAT, sender=prefix_of(world, "B"))) == 2, "its timers run for the other"
     last = steps_of_stop("B")
-    assert last == [*first[:-1], *services, "release queues"]
+    assert last == [*first[:-1], *services, "drop queues"]
     wire = WireLog(world)
     world.run(120)
     assert [frame for frame in wire.frames if frame.sender.startswith(prefix_of(world, "B"))] == []

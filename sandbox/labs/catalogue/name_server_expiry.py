@@ -350,7 +350,7 @@ RESUMED = _(
 )
 RULE = _(
     "You wrote {given}. The 120 s start at the last registration, and the name server checks only every 10 s. "
-    'Read the times of the hang and of "silent for too long".'
+    'Read the times of the hang and of "no heartbeat for too long".'
 )
 PUSHED = _(
     "A name server does not push anything to clients. Look at the times of the three: each requests the route "
@@ -396,7 +396,7 @@ NAME_SERVER_EXPIRY = Lab(
                 kind=Number(_("s"), within=CLOSE_S),
                 right=_dropped_s,
                 again=_(
-                    'You wrote {given}; subtract the time of the hang from the time of "silent for too long" again.'
+                    'You wrote {given}; subtract the time of the hang from the time of "no heartbeat for too long" again.'
                 ),
                 misreadings=(Misreading(RULE, _is_the_rule),),
             ),
