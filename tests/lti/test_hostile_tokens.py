@@ -44,9 +44,9 @@ def with_a_changed_body(lms: Lms, token: str) -> str:
 
 
 HOSTILE: dict[str, tuple[Forge, int, str]] = {
-    "another nonce": (lambda lms, token: lms.forged(token, nonce="another"), 400, "answers another one"),
-    "no nonce": (lambda lms, token: lms.forged(token, nonce=None), 400, "answers another one"),
-    "a nonce that is no text": (lambda lms, token: lms.forged(token, nonce=["n"]), 400, "answers another one"),
+    "another nonce": (lambda lms, token: lms.forged(token, nonce="another"), 400, "does not match the launch"),
+    "no nonce": (lambda lms, token: lms.forged(token, nonce=None), 400, "does not match the launch"),
+    "a nonce that is no text": (lambda lms, token: lms.forged(token, nonce=["n"]), 400, "does not match the launch"),
     "another audience": (lambda lms, token: lms.forged(token, aud="another"), 403, "not registered"),
     "no audience": (lambda lms, token: lms.forged(token, aud=None), 403, "not registered"),
     "our audience among others, made for another": (
@@ -68,10 +68,10 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
         "deployment",
     ),
     "no deployment": (lambda lms, token: lms.forged(token, **{f"{CLAIM}deployment_id": None}), 403, "deployment"),
-    "expired": (lambda lms, token: lms.forged(token, exp=past(60), iat=past(360)), 403, "out of date"),
-    "without an end": (lambda lms, token: lms.forged(token, exp=None), 403, "out of date"),
-    "without a beginning": (lambda lms, token: lms.forged(token, iat=None), 403, "out of date"),
-    "of the future": (lambda lms, token: lms.forged(token, iat=past(-600), exp=past(-900)), 403, "out of date"),
+    "expired": (lambda lms, token: lms.forged(token, exp=past(60), iat=past(360)), 403, "is expired"),
+    "without an end": (lambda lms, token: lms.forged(token, exp=None), 403, "is expired"),
+    "without a beginning": (lambda lms, token: lms.forged(token, iat=None), 403, "is expired"),
+    "of the future": (lambda lms, token: lms.forged(token, iat=past(-600), exp=past(-900)), 403, "is expired"),
     "alg none": (lambda lms, token: unsigned(token, {"alg": "none"}), 403, "signature"),
     "alg None in capitals": (lambda lms, token: unsigned(token, {"alg": "NONE"}), 403, "signature"),
     "no alg": (lambda lms, token: unsigned(token, {}), 403, "signature"),
@@ -97,13 +97,13 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     "custom parameters that are a list": (lambda lms, token: lms.forged(token, **{f"{CLAIM}custom": ["lab"]}), 400, ""),
     "no learner": (lambda lms, token: lms.forged(token, sub=None), 400, ""),
     "no token": (lambda lms, token: "", 400, ""),
-    "no three parts": (lambda lms, token: "a.b", 400, "no launch"),
-    "no JSON": (lambda lms, token: "a.b.c", 400, "no launch"),
+    "no three parts": (lambda lms, token: "a.b", 400, "not a launch"),
+    "no JSON": (lambda lms, token: "a.b.c", 400, "not a launch"),
     "JSON of another shape": (lambda lms, token: "W10.W10.W10", 400, ""),
     "a body deeper than anything": (
         lambda lms, token: "e30." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".x",
         400,
-        "no launch",
+        "not a launch",
     ),
 }
 

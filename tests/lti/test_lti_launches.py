@@ -129,7 +129,7 @@ def test_login_and_launch_alone_take_forms_of_other_sites(lms: Lms, linked: LtiC
         f"/c/{linked.course.slug}/lti/",
         f"/c/{linked.course.slug}/lti/resend/",
     ):
-        assert "came from another site" in strict.post(path).content.decode(), path
+        assert "is from another site" in strict.post(path).content.decode(), path
 
 
 def test_an_instructor_is_signed_in_by_no_claim(lms: Lms, linked: LtiContext) -> None:

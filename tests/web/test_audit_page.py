@@ -77,7 +77,7 @@ def plain(html: str) -> str:
 
 def test_before_the_first_result_it_says_what_it_would_show_and_offers_the_run(visitor: Client, mine: str) -> None:
     seen = page(visitor, mine)
-    assert "The audit joins every stored message with what became of it" in seen
+    assert "The audit shows the outcome of each stored message" in seen
     assert "Compute" in seen
     assert 'name="job" value="delivery_audit"' in seen
 
@@ -158,7 +158,7 @@ def test_a_line_that_is_not_there_falls_back_on_the_first(visitor: Client, mine:
 
 def test_a_result_without_any_message_says_so(visitor: Client, mine: str) -> None:
     leave("delivery_audit", mine, {"summary": [], "messages": [], "order_breaks": []})
-    assert "No group has anything to account for" in page(visitor, mine)
+    assert "Nothing to audit" in page(visitor, mine)
 
 
 def test_no_more_messages_are_read_than_are_shown(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_too_many_messages_are_counted_and_not_drawn(
     assert "vstrips" in page(visitor, mine)
     monkeypatch.setattr(audit, "DRAWN_MESSAGES", 15_049)
     seen = page(visitor, mine)
-    assert "Too many messages to draw one by one" in seen
+    assert "Too many messages to draw individually" in seen
     assert "vstrips" not in seen
 
 

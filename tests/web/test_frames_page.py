@@ -77,7 +77,7 @@ def test_without_a_link_there_are_the_links_to_choose_from(watched: tuple[Client
     client, slug, _ = watched
     text = client.get(f"/s/{slug}/wire/").content.decode()
     assert 'href="?link=A~broker-a"' in text
-    assert "Choose a link" in text
+    assert "Select a link" in text
     assert 'id="frames"' not in text
 
 

@@ -20,7 +20,7 @@ def payments() -> tuple[Client, str]:
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "RocketMQ puts order before availability: a queue that nobody has locked stands still"),
+        ("en", "RocketMQ puts order before availability: an unlocked queue is not consumed"),
         ("zh-hans", "RocketMQ 宁要顺序，不要可用性：没有人锁住的队列宁可停住"),
     ],
 )

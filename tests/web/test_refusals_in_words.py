@@ -62,7 +62,7 @@ def standing(mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> str:
     def snapshot(slug: str) -> Future[dict[str, Any]]:
         drawing: Future[dict[str, Any]] = Future()
         seen = drawn(slug).result()
-        trouble = {"trouble": f"The data home takes nothing more: {FULL}.", "trouble_why": FULL}
+        trouble = {"trouble": f"The data home accepts no more data: {FULL}.", "trouble_why": FULL}
         drawing.set_result({**seen, "sandbox": seen["sandbox"] | trouble})
         return drawing
 

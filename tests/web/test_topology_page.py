@@ -98,8 +98,8 @@ def ring(age_ms: int) -> plan.Ring:
     [
         (4_000, "116", "4.0 s ago", "ok"),
         (30_200, "90", "30 s ago", "ok"),
-        (36_000, "84", "silent for 36 s", "late"),
-        (119_900, "1", "silent for 119 s", "late"),
+        (36_000, "84", "no heartbeat for 36 s", "late"),
+        (119_900, "1", "no heartbeat for 119 s", "late"),
         (123_000, "0", "removed by the scan in 6.0 s", "late"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_broker_no_one_registered_has_no_ring_and_a_word() -> None:
         ({"connections": 0}, "no connection"),
         ({"there_cut": True, "back_cut": True}, "cut"),
         ({"there_cut": True}, "→ cut"),
-        ({"there_ms": 700, "back_ms": 700}, "700 ms slower"),
+        ({"there_ms": 700, "back_ms": 700}, "700 ms delay"),
         ({"back_ms": 1_500, "there_cut": True}, "→ cut, ← 1.5 s slower"),
     ],
 )
@@ -189,7 +189,7 @@ def test_c1_a_broker_with_damaged_tables_names_the_files_and_what_can_be_done(
     assert "<b>damaged files</b>" in text
     assert "<code>config/consumerOffset.json</code> holds only NUL bytes" in text
     assert "<code>config/topics.json.bak</code> holds no JSON" in text
-    assert "Put a whole file in its place and start the broker, or accept the loss" in text
+    assert "Restore an intact file and start the broker, or accept the loss" in text
     for table in ("consumerOffset", "topics"):
         assert f'name="table" value="{table}"' in text
         assert f"Accept the loss of {table}" in text

@@ -258,7 +258,7 @@ def test_a_killed_server_heals_when_it_opens_again(tmp_path: Path) -> None:
 def test_while_a_teacher_acts_a_student_only_answers(room: Room) -> None:
     room.to_all("take_over", slugs=SLUGS[:1])
     assert room.sandbox(SLUGS[0]).held.acts == "ada"
-    with pytest.raises(ActionRefused, match="Your teacher is acting here"):
+    with pytest.raises(ActionRefused, match="Your teacher controls this sandbox"):
         room.act(SLUGS[0], "CrashActor", actor="A")
     room.act(SLUGS[0], "CrashActor", by=str(TEACHER), actor="A")
     room.to_all("give_back", slugs=SLUGS[:1])

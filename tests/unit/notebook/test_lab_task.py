@@ -44,7 +44,7 @@ def test_a_wrong_answer_is_answered_by_the_lab_s_sentence() -> None:
         box.answer(0)
         box.act("StartConsumer", group=numbers["group"], copies=numbers["members"] - numbers["at_first"])
         box.run_until(lambda: box.lab().phase == "say")
-        assert "A queue is never divided between two members." in box.answer(0).sentence
+        assert "A queue is never shared by two members." in box.answer(0).sentence
         result = box.check("4")
         assert (result.finished, result.step) == (False, 1)
         assert result.sentence == box.lab().sentence
