@@ -87,9 +87,9 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     ),
     "a changed body": (with_a_changed_body, 403, "signature"),
     "no signature": (lambda lms, token: token.rsplit(".", 1)[0] + ".", 403, "signature"),
-    "another version": (lambda lms, token: lms.forged(token, **{f"{CLAIM}version": "1.1"}), 400, "not known"),
-    "another kind": (lambda lms, token: lms.forged(token, **{f"{CLAIM}message_type": "X"}), 400, "not known"),
-    "no link": (lambda lms, token: lms.forged(token, **{f"{CLAIM}resource_link": None}), 400, "not known"),
+    "another version": (lambda lms, token: lms.forged(token, **{f"{CLAIM}version": "1.1"}), 400, "not supported"),
+    "another kind": (lambda lms, token: lms.forged(token, **{f"{CLAIM}message_type": "X"}), 400, "not supported"),
+    "no link": (lambda lms, token: lms.forged(token, **{f"{CLAIM}resource_link": None}), 400, "not supported"),
     "roles that are no list": (lambda lms, token: lms.forged(token, **{f"{CLAIM}roles": LEARNER}), 400, ""),
     "roles that are no texts": (lambda lms, token: lms.forged(token, **{f"{CLAIM}roles": [1]}), 400, ""),
     "a context that is a text": (lambda lms, token: lms.forged(token, **{f"{CLAIM}context": "c"}), 400, "context"),
@@ -204,7 +204,7 @@ def test_a_platform_that_cannot_be_reached_is_said_and_the_next_launch_comes_in(
     lms.lost = True
     answer = lms.open(browser)
     assert (answer.status_code, Enrolment.objects.count()) == (503, 0)
-    assert "cannot be reached" in answer.content.decode()
+    assert "is not reachable" in answer.content.decode()
     lms.lost, lms.broken = False, True
     assert lms.open(browser).status_code == 503, "what answers is no set of keys"
     lms.broken = False

@@ -48,7 +48,7 @@ def test_a_learner_comes_into_the_lab_and_the_score_goes_back(lms: Lms, linked: 
     assert (score["userId"], score["scoreGiven"], score["scoreMaximum"]) == ("42", 80, 100)
     assert (score["activityProgress"], score["gradingProgress"]) == ("Completed", "FullyGraded")
     assert scores.turn() == 0, "it has arrived"
-    assert "Your LMS has 80 of 100" in browser.get(f"/c/{linked.course.slug}/").content.decode()
+    assert "Your LMS has had 80 of 100" in browser.get(f"/c/{linked.course.slug}/").content.decode()
 
 
 def test_a_learner_has_a_pseudonym_and_nothing_of_the_person_can_be_read_here(lms: Lms, linked: LtiContext) -> None:

@@ -107,7 +107,7 @@ def test_after_the_last_try_only_the_student_sends_it_again(student: Client, lms
     slug = Course.objects.get().slug
     assert student.post(f"/c/{slug}/lti/resend/", {"lab": LAB}).status_code == 302
     assert scores.turn(watch) == 1
-    assert "Your LMS has 70 of 100" in page(student)
+    assert "Your LMS has had 70 of 100" in page(student)
 
 
 def test_a_student_sends_again_what_the_platform_has_lost_but_not_without_number(student: Client, lms: Lms) -> None:

@@ -77,7 +77,7 @@ def test_the_form_says_what_is_wrong(admin: Client, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("QUEUEVIZ_ACL_PROD", raising=False)
     assert "lower case" in complaint(admin, name="Prod!")
     assert "no port" in complaint(admin, name_servers="10.0.0.1")
-    assert "go together" in complaint(admin, access_key="ak")
+    assert "Set the access key and its secret key variable together" in complaint(admin, access_key="ak")
     assert "not the secret itself" in complaint(admin, access_key="ak", secret_variable="hunter2")
     assert "not the secret itself" in complaint(admin, access_key="ak", secret_variable="QUEUEVIZ_SECRET_KEY")
     assert "without this variable" in complaint(admin, access_key="ak", secret_variable="QUEUEVIZ_ACL_PROD")

@@ -84,7 +84,7 @@ def test_before_the_first_result_it_says_what_it_would_show_and_offers_the_run(v
 
 def test_a_visitor_without_rights_may_read_it_and_not_start_it(visitor: Client, anonymous: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
-    assert re.search(r"<button[^>]* disabled[^>]*>Compute again", page(anonymous, mine))
+    assert re.search(r"<button[^>]* disabled[^>]*>Recompute", page(anonymous, mine))
 
 
 def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine: str) -> None:
@@ -142,7 +142,7 @@ def test_order_breaks_name_key_and_both_offsets(visitor: Client, mine: str) -> N
     of_key = plain(page(visitor, mine, "?verdict=out_of_order&cause=key").split('id="messages"')[1])
     assert "order-1" in of_key
     assert "whole queue" not in of_key
-    assert "of one queue 1" in plain(page(visitor, mine))
+    assert "per queue 1" in plain(page(visitor, mine))
 
 
 def test_what_no_one_knows_is_a_dash_and_never_a_zero(visitor: Client, mine: str) -> None:

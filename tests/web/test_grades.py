@@ -242,7 +242,7 @@ def test_gradescope_s_file_has_a_test_a_lab_and_is_shown_as_the_course_says(cour
     assert "score" not in found, "it is the sum of the tests"
     assert found["tests"][0]["output"] == "This lab was not begun."
     assert found["tests"][1]["output"].splitlines() == [
-        "1. A member too many: done. Predicted: 2. Actual: 2. Hints: 1.",
+        "1. An extra member: done. Predicted: 2. Actual: 2. Hints: 1.",
         "2. More queues, a short delay: not done",
     ]
     seen = {}

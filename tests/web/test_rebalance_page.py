@@ -119,8 +119,8 @@ def test_a_member_that_goes_by_an_old_list_is_shown_with_what_brokers_know(
     said = seen(visitor.get(f"/s/{mine}/rebalance/?group={GROUP}"))
     assert "Members A brokers list A B" in said
     assert "Members A B same as at the brokers now" in said
-    assert "Own place 1 of 1" in said
-    assert "Own place 2 of 2" in said
+    assert "Own position 1 of 1" in said
+    assert "Own position 2 of 2" in said
 
 
 def test_what_a_wire_member_thinks_is_unknown_and_never_empty(visitor: Client, port: FakePort, mine: str) -> None:

@@ -120,7 +120,7 @@ def test_a_broker_no_one_registered_has_no_ring_and_a_word() -> None:
         ({"connections": 0}, "no connection"),
         ({"there_cut": True, "back_cut": True}, "cut"),
         ({"there_cut": True}, "→ cut"),
-        ({"there_ms": 700, "back_ms": 700}, "700 ms delay"),
+        ({"there_ms": 700, "back_ms": 700}, "700 ms slower"),
         ({"back_ms": 1_500, "there_cut": True}, "→ cut, ← 1.5 s slower"),
     ],
 )
@@ -144,7 +144,7 @@ def test_boxes_and_rings_stand_in_the_first_paint(visitor: Client, port: FakePor
     page = visitor.get(f"/s/{mine}/topology/").content.decode()
     assert 'data-box="ns-1"' in page
     assert 'data-ring="ns-1~broker-a"' in page
-    assert "ns-1 heard broker-a 4.0 s ago and forgets it in 116 s" in page
+    assert "ns-1: last heartbeat of broker-a 4.0 s ago; it removes the broker in 116 s" in page
     assert f'href="/s/{mine}/clients/A/"' in page, "a client opens its own page"
     assert "Nothing selected" in page
 
@@ -188,7 +188,7 @@ def test_c1_a_broker_with_damaged_tables_names_the_files_and_what_can_be_done(
     text = panel(visitor, mine, "node=broker-a")
     assert "<b>damaged files</b>" in text
     assert "<code>config/consumerOffset.json</code> holds only NUL bytes" in text
-    assert "<code>config/topics.json.bak</code> holds no JSON" in text
+    assert "<code>config/topics.json.bak</code> is not JSON" in text
     assert "Restore an intact file and start the broker, or accept the loss" in text
     for table in ("consumerOffset", "topics"):
         assert f'name="table" value="{table}"' in text

@@ -269,7 +269,7 @@ def test_a_teacher_acts_where_the_lab_does_not_let_a_student_and_answers_nothing
     with World(tmp_path, seed=3) as world:
         world.act(StartLab(lab="members-and-queues"))
         sandbox, by = world.sandbox, str(TEACHER)
-        with pytest.raises(ActionRefused, match="does without CrashActor"):
+        with pytest.raises(ActionRefused, match="does not use CrashActor"):
             world.act("CrashActor", actor="A")
         world._on_loop(lambda: sandbox.act(CrashActor(actor="A"), by))
         answer = AnswerStep(lab="members-and-queues", step=1, part="predict", value="2")
