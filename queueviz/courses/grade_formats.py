@@ -200,7 +200,7 @@ def _line(step: StepResult) -> str:
 
 
 def _said(met: Step) -> str:
-    predicted = "" if met["given"] is None else f"Predicted {met['given']}, it was {met['truth']}. "
+    predicted = "" if met["given"] is None else f"Predicted: {met['given']}. Actual: {met['truth']}. "
     return predicted + ("" if not met["hints"] else f"Hints: {met['hints']}.")
 
 

@@ -22,12 +22,12 @@ Replace every text that begins with {mark}; then `manage.py lab check` this file
 
 from sandbox.control.actions import {actions}
 from sandbox.kernel.chance import Chance
-from sandbox.labs.question_kinds import Number
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.lab import Lab, Question, Step, WrongScript
-from sandbox.labs.translation_marks import _
-from sandbox.labs.script import Hands
 from sandbox.labs.placeholders import carried_out, truth
+from sandbox.labs.question_kinds import Number
+from sandbox.labs.script import Hands
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 

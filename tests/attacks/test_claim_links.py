@@ -68,7 +68,7 @@ def test_revoking_ends_links_that_are_open_in_someone_s_browser(visitor: Client,
     path = visitor.post(f"/s/{mine}/keep/claim-link/").context["claim_url"]
     assert anonymous.get(path).status_code == 200
     page = visitor.post(f"/s/{mine}/keep/revoke/")
-    assert b"2 API tokens and links were ended." in page.content, "the sandbox's first token, and the link"
+    assert b"2 API tokens and links were revoked." in page.content, "the sandbox's first token, and the link"
     assert anonymous.post(path).status_code == 404
     assert anonymous.get(path).status_code == 404
     assert anonymous.get(f"/s/{mine}/").context["role"] == "viewer"

@@ -102,7 +102,7 @@ def test_members_come_take_the_queues_that_were_forecast_and_stand_on_a_shelf_in
     site.until(f"{lowest} <= document.querySelector('#board').getBoundingClientRect().bottom")
     assert site.act(**more, copies="4") == 204
     shelf = page.locator(".shelfhead")
-    expect(shelf).to_have_text("8 queues, 10 members: I, J get nothing")
+    expect(shelf).to_have_text("8 queues, 10 members: I, J get no queue")
     edge = "document.querySelector('#board').getBoundingClientRect().height"
     ends = "(({y, height}) => y + height)(lane.getBBox())"
     site.until(f"[...document.querySelectorAll('.lane.beyond')].every((lane) => {ends} <= {edge})")
@@ -147,7 +147,7 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     site.stand_still()
     row = next(row for row in site.group("order-svc")["queues"] if (row["broker"], row["queue_id"]) == ("broker-a", 0))
     committed = f"{int(row['committed']):,}".replace(",", "\u2009")
-    expect(slow.locator(".say")).to_contain_text(f"committed stays at {committed}")
+    expect(slow.locator(".say")).to_contain_text(f"committed offset stays at {committed}")
 
 
 def test_a_view_freezes_the_world_stops_and_steps_and_its_table_says_what_the_strips_show(site: Site) -> None:

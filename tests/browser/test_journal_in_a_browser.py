@@ -79,7 +79,7 @@ def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(
     page, state = site.open("journal/?search=zebra&causes=1"), site.page.locator("#j-state")
     row = page.locator(f"#e{crash}")
     expect(state).to_have_text(
-        "No event fits: search “zebra”, only causes. The first event is reached.", timeout=PATIENCE_MS
+        "No event matches: search “zebra”, only causes. The first event is reached.", timeout=PATIENCE_MS
     )
     page.get_by_role("button", name="Clear the filters").click()
     expect(row).to_contain_text("A crashed")
@@ -95,7 +95,7 @@ def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(
     assert "search=crash" in page.url
 
     page.locator("#j-search").fill("MessagesConsumed")
-    expect(state).to_contain_text("No event fits", timeout=PATIENCE_MS)
+    expect(state).to_contain_text("No event matches", timeout=PATIENCE_MS)
     page.get_by_label("include each message").check()
     expect(page.locator("#journal li").first).to_contain_text('keys ["order-', timeout=PATIENCE_MS)
     assert "messages=1" in page.url

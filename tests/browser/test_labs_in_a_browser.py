@@ -50,7 +50,7 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
     evidence = panel.locator(".was .evs a").first
     assert f"/s/{site.slug}/journal/?at=" in (evidence.get_attribute("href") or "")
     expect(panel.locator("footer")).to_contain_text("Answer received")
-    expect(panel).to_contain_text("What you will do")
+    expect(panel).to_contain_text("Your task")
     expect(panel.locator("[data-paused]")).to_be_visible()
     panel.get_by_label("After how many seconds").fill("20")
     page.keyboard.press("Enter")

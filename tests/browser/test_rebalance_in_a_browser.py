@@ -17,7 +17,7 @@ def test_a_silent_member_and_a_newcomer_claim_the_same_queues_until_it_goes_on(s
     expect(twice.first).to_contain_text("assigned to two members")
     expect(twice.first.locator(".badge")).to_have_text(["B", "C"])
     site.until("document.querySelectorAll('#lanes .rl.edge[d]').length === 4")
-    expect(site.page.locator(".mind.apart .against")).to_have_text("brokers know A B C D")
+    expect(site.page.locator(".mind.apart .against")).to_have_text("brokers list A B C D")
     assert site.act(action="ResumeActor", actor="B") == 204
     expect(twice).to_have_count(0, timeout=PATIENCE_MS)
     expect(site.page.locator("#moves .both").first).to_contain_text("both had it for", timeout=PATIENCE_MS)

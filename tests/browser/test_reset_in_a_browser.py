@@ -45,8 +45,8 @@ def test_a_time_is_chosen_by_a_slider_and_an_unreadable_one_is_named_beside_its_
         time.fill(wrong)
         assert button.is_disabled(), "at once, not when somebody has answered"
         expect(time).to_have_attribute("aria-invalid", "true")
-        expect(page.locator("#rs-wrong-time")).to_contain_text("Write it like 20")
-        expect(page.locator("#rs-say")).to_contain_text("This is no date and time")
+        expect(page.locator("#rs-wrong-time")).to_contain_text("Example: 20")
+        expect(page.locator("#rs-say")).to_contain_text("Not a date and time")
         expect(page.locator(".rs-sum, #rs-expected, #rs-fingerprint")).to_have_count(0)
         expect(page.locator("#rs-export")).to_be_disabled()
     time.fill(right)
@@ -61,7 +61,7 @@ def test_a_time_is_chosen_by_a_slider_and_an_unreadable_one_is_named_beside_its_
     expect(button).to_be_enabled()
     for queue in page.locator("[name='queues[]']").all():
         queue.uncheck()
-    expect(page.get_by_text("No queue is chosen").first).to_be_visible()
+    expect(page.get_by_text("No queue selected").first).to_be_visible()
     expect(button).to_be_disabled()
     page.locator("[name='queues[]']").first.check()
     expect(button).to_have_text("Reset 1 queue")
@@ -156,7 +156,7 @@ def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refu
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
     expect(site.page.locator("[name=method][value=online]")).to_be_disabled()
-    expect(site.page.get_by_text("nobody is online")).to_be_visible()
+    expect(site.page.get_by_text("no member is online")).to_be_visible()
     stored = committed(site)
     old_plan = """() => {
         const sent = document.querySelector('#rs-expected');

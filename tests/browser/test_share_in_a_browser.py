@@ -167,14 +167,14 @@ def test_a_recording_that_cannot_be_played_is_named_and_the_rest_of_a_damaged_on
         return page.get_by_role("alert")
 
     expect(opened(b"")).to_have_text("This recording is empty. Request another one.")
-    expect(opened(whole[:-100])).to_contain_text("This recording is cut off: a part of it is missing.")
+    expect(opened(whole[:-100])).to_contain_text("This recording is incomplete: a part is missing.")
     expect(opened(b"<html>")).to_have_text("This file is not a recording. Request another one.")
     expect(opened(whole, packed="%")).to_have_text("This recording is empty. Request another one.")
     expect(page.locator("[data-board]")).to_be_hidden()
     with GOLDEN.open("rb") as file:
         place = Recording(file).head.chunks[0]
     broken = whole[: place.facts_begin + 40] + bytes(40) + whole[place.facts_begin + 80 :]
-    expect(opened(broken)).to_contain_text("This recording is damaged here")
+    expect(opened(broken)).to_contain_text("This recording is damaged at this point")
     expect(page.locator(".player .q")).to_have_count(8)
     page.get_by_role("slider").press("End")
     expect(page.get_by_role("slider")).to_have_attribute("aria-valuenow", "4754")

@@ -46,7 +46,7 @@ def test_without_a_link_all_labs_are_offered(lms: Lms, platform: LtiPlatform) ->
     browser = Client()
     page = browser.get(opened(lms, browser)).content.decode()
     assert page.count('name="lab"') == len(LABS)
-    assert "leads to no course here yet" in page
+    assert "is not linked to a course here yet" in page
 
 
 def test_a_lab_that_is_not_offered_is_not_linked(lms: Lms, linked: LtiContext) -> None:

@@ -222,5 +222,5 @@ def test_a_key_file_that_cannot_be_used_is_said(settings: Any, db: None) -> None
 def test_the_teacher_s_pages_lead_there(teacher: Client, course: Any) -> None:
     assert f"/c/{course.slug}/lti/" in teacher.get(f"/c/{course.slug}/").content.decode()
     assert "/lti/platforms/" in teacher.get(f"/c/{course.slug}/lti/").content.decode()
-    assert "You have registered none" in teacher.get("/lti/platforms/").content.decode()
+    assert "You have not registered an LMS" in teacher.get("/lti/platforms/").content.decode()
     assert LAB in course.labs

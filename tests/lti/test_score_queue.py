@@ -100,14 +100,14 @@ def test_after_the_last_try_only_the_student_sends_it_again(student: Client, lms
         watch.pass_(scores.MOST_PAUSE)
     assert len(lms.asked) - 1 == scores.MOST_TRIES, "and one for the keys"
     said = page(student)
-    assert "is not sent again by itself" in said
+    assert "is not resent automatically" in said
     assert "status 502" in said
     assert "Resend" in said
     lms.broken = False
     slug = Course.objects.get().slug
     assert student.post(f"/c/{slug}/lti/resend/", {"lab": LAB}).status_code == 302
     assert scores.turn(watch) == 1
-    assert "Your LMS has 70 of 100" in page(student)
+    assert "Your LMS has had 70 of 100" in page(student)
 
 
 def test_a_student_sends_again_what_the_platform_has_lost_but_not_without_number(student: Client, lms: Lms) -> None:
@@ -134,7 +134,7 @@ def test_a_course_that_shows_scores_later_sends_them_later(student: Client, lms:
     scored(70)
     Course.objects.update(feedback="on_release")
     assert scores.turn(watch) == 0
-    assert "when the course tells it" in page(student)
+    assert "when the course releases it" in page(student)
     Course.objects.update(feedback="at_end", due_at=watch() + timedelta(hours=1))
     assert scores.turn(watch) == 0
     watch.pass_(timedelta(hours=2))

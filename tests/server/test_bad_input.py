@@ -14,7 +14,7 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"action": "CreateTopic", "topic": "x" * 128}, 422, "longer than"),
     ({"action": "CreateTopic", "topic": ""}, 422, "topic is missing"),
     ({"action": "CreateTopic", "topic": "orders"}, 409, "There is a topic orders already"),
-    ({"action": "CreateTopic", "topic": "SCHEDULE_TOPIC_XXXX"}, 422, "belongs to the brokers"),
+    ({"action": "CreateTopic", "topic": "SCHEDULE_TOPIC_XXXX"}, 422, "is a system topic of the brokers"),
     ({"action": "CreateTopic", "topic": "wide", "write_queues": 65}, 422, "outside 0 to 64"),
     ({"action": "ChangeTopic", "topic": "nowhere", "write_queues": 2}, 404, "There is no topic nowhere"),
     ({"action": "SendMessages", "topic": "a b", "count": 1}, 422, "illegal characters"),
@@ -32,7 +32,7 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
         "a b is not a valid group name: It has illegal characters",
     ),
     ({"action": "StartConsumer", "group": "order-svc", "copies": 24}, 422, "limit of members is 24"),
-    ({"action": "CrashActor", "actor": "nobody"}, 404, "There is no actor nobody"),
+    ({"action": "CrashActor", "actor": "nobody"}, 404, "Actor nobody does not exist"),
     ({"action": "CrashActor", "actor": 7}, 422, "actor must be a text"),
     ({"action": "CrashActor"}, 422, "actor is missing"),
     ({"action": "CrashActor", "actor": "A", "hard": True}, 422, "has no field hard"),
@@ -46,7 +46,7 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 10**12},
         422,
-        "would be skipped for good",
+        "would be skipped permanently",
     ),
     (
         {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 2**70},
@@ -58,7 +58,7 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"action": "ChangeBroker", "broker": "broker-a", "changes": {"speed": 3}}, 422, "There is no setting speed"),
     ({"action": "ChangeBroker", "broker": "broker-z", "changes": {}}, 404, "There is no broker broker-z"),
     ({"action": "FreeDisk", "broker": "broker-a"}, 409, "is not full"),
-    ({"action": "StartBroker", "broker": "broker-a"}, 409, "is running already"),
+    ({"action": "StartBroker", "broker": "broker-a"}, 409, "is already running"),
 ]
 
 REFUSED_QUESTIONS: list[tuple[str, dict[str, Any], int, str]] = [
@@ -72,9 +72,9 @@ REFUSED_QUESTIONS: list[tuple[str, dict[str, Any], int, str]] = [
     ("locate", {"broker": "broker-a", "physical_offset": -1}, 422, "outside 0 to"),
     ("walk-index", {"topic": "orders"}, 422, "key is missing"),
     ("find-messages", {}, 422, "The topic is missing."),
-    ("find-messages", {"topic": "orders", "cursor": "%%"}, 422, "cursor cannot be read"),
+    ("find-messages", {"topic": "orders", "cursor": "%%"}, 422, "cursor is not valid"),
     ("route", {"topic": "orders", "name_server": "ns-9"}, 404, "no running name server ns-9"),
-    ("offset-file", {"owner": "../../secret_key"}, 404, "There is no actor"),
+    ("offset-file", {"owner": "../../secret_key"}, 404, "Actor "),
     (
         "start-offset",
         {"group": "order-svc", "topic": "orders", "broker": "broker-a", "queue_id": 44},

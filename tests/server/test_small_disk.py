@@ -69,11 +69,11 @@ def test_a_disk_that_is_full_ends_no_server_and_harms_no_message(small: Server) 
     page(quiet)
 
     (small.home / "ballast").unlink()
-    hungry.wait_until(lambda seen: not says_so(seen), what="it goes on by itself")
+    hungry.wait_until(lambda seen: not says_so(seen), what="resumes automatically")
     hungry.wait_until(says_so, what="its own messages fill the disk")
     subprocess.run(["mount", "-o", f"remount,size={LARGER_BYTES}", small.home], check=True)
     for sandbox in (hungry, quiet):
-        sandbox.wait_until(lambda seen: not says_so(seen), what="it goes on by itself")
+        sandbox.wait_until(lambda seen: not says_so(seen), what="resumes automatically")
     before = stored(hungry.snapshot(), "orders")
     hungry.wait_until(lambda seen: stored(seen, "orders") > before, what="messages are stored again")
     hungry.act("StopActor", actor="shop")

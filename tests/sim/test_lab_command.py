@@ -252,5 +252,5 @@ def test_a_script_that_is_refused_is_said_with_its_line(saved: str, tmp_path: Pa
     line = text.splitlines().index('    hands.act(CrashActor(actor="Z"))') + 1
     code, said_then = checked(written(tmp_path, text.replace('title=_("FILL IN: the title of the lab")', 'title=""')))
     assert code == 1
-    assert f"script solve stopped: line {line}: There is no actor Z." in said_then
+    assert f"script solve stopped: line {line}: Actor Z does not exist." in said_then
     assert "The lab has an empty text: title." in said_then

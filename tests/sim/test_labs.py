@@ -343,5 +343,5 @@ def test_what_an_action_did_not_do_is_said_without_another_entry(tmp_path: Path)
         world.run(2)
         shown = world.read("lab").data["lab"]["open"]["verdict"]
         assert (shown["state"], len(world.entries())) == ("wrong", entries)
-        assert shown["text"].startswith("Nothing was deleted: no file is older than the hour")
+        assert shown["text"].startswith("Nothing was deleted: files are kept for one hour")
         assert player.attempt.verdict.sentence() == "The deletion has not run yet.", "entries alone are folded"

@@ -67,7 +67,7 @@ def test_a_recipe_goes_on_in_a_notebook(run: tuple[list[dict[str, Any]], str]) -
 
 
 def test_what_is_no_recipe_or_ends_asleep_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ActionRefused, match="not a recipe"):
+    with pytest.raises(ActionRefused, match="not a reproducible link"):
         Sandbox(recipe="nonsense")
     stage = lived(tmp_path, "orders", 13, actions=2)
     stage.sleep()

@@ -238,8 +238,8 @@ def test_a_bearer_header_gives_its_token(header: str, token: str | None) -> None
 OF_COURSES = {
     "courses/submissions.py": {"Grant", "Sandbox"},
     "courses/teaching.py": {"Grant"},
-    "courses/belongings.py": {"AuditRecord", "Sandbox"},
-    "courses/forgetting.py": {"AuditRecord", "Sandbox"},
+    "courses/student_records.py": {"AuditRecord", "Sandbox"},
+    "courses/deletion.py": {"AuditRecord", "Sandbox"},
 }
 
 

@@ -100,7 +100,7 @@ def test_a_sandbox_is_still_offered_all_of_it(visitor: Client, mine: str) -> Non
 def test_it_says_which_release_it_is_and_how_old_the_picture_is(page: Client) -> None:
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text(page)))
     assert "RocketMQ 4.9.7" in shown
-    assert "asked 2.0 s ago" in shown
+    assert "polled 2.0 s ago" in shown
     assert "Wall clock, UTC" in text(page)
 
 
@@ -144,7 +144,7 @@ def test_what_is_unknown_is_a_dash_with_a_reason_and_no_nought(page: Client, por
     shown = text(page)
     for figure in ("lag", "risk", "again"):
         assert re.search(rf'id="k-{figure}">–', shown), figure
-    assert "unknown, not nought" in shown
+    assert "means unknown, not zero" in shown
     twin = text(page, "part/board/")
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", twin)
     assert cells[1:5] == ["0", "5", "–", "–"]
@@ -159,7 +159,7 @@ def test_a_group_without_members_had_perhaps_some(page: Client, port: FakePort) 
     port.show(
         "board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}}, seq=1
     )
-    assert "No broker names a member of this group now." in text(page)
+    assert "No broker reports a member of this group." in text(page)
     assert "No consumer yet" not in text(page)
 
 

@@ -55,7 +55,7 @@ def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine
 
 def test_a_claim_that_held_says_of_how_many_cases(visitor: Client, mine: str) -> None:
     assert "Held in all 200 runs; 900 cases" in shown(visitor, mine, HELD)
-    assert "nothing in these runs could contradict it" in shown(visitor, mine, {**HELD, "looked_at": 0})
+    assert "no case in these runs could contradict it" in shown(visitor, mine, {**HELD, "looked_at": 0})
 
 
 def test_one_that_runs_shows_how_far_it_is_and_can_be_cancelled(visitor: Client, mine: str) -> None:

@@ -67,7 +67,7 @@ def test_a_play_that_is_cancelled_ends_its_process(
     play = reruns.find(mine, address.split("/")[-2])
     play.over.wait(20)
     assert play.state == "failed"
-    assert b"It was not played to its end." in visitor.get(address).content
+    assert b"The run did not finish." in visitor.get(address).content
     endless = reruns.Play(mine, "test", ["http.server", "0", "--bind", "127.0.0.1"], {})
     reruns.begin(endless)
     assert b"<progress" in visitor.get(f"/s/{mine}/compare/{endless.id}/").content

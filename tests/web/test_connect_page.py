@@ -134,7 +134,7 @@ def test_clients_and_refusals_are_reported_in_words(visitor: Client, connected: 
     assert "CPP 4.1.0-SNAPSHOT readers 127.0.0.1:40001" in clients
     refused = said(text.split('data-list="refused"')[1].split("</ul>")[0])
     assert "127.0.0.1:40002 bytes that are not a frame frame of 1195725856 bytes" in refused
-    assert "HTTP, or RocketMQ 5" in refused
+    assert "HTTP and RocketMQ 5" in refused
     assert "too many connections 1 32 3" in said(text.split('data-list="counts"')[1].split("</tbody>")[0])
 
 
@@ -155,7 +155,7 @@ def test_a_refusal_names_the_request_at_which_it_happened(visitor: Client, conne
     port.boards[f"connect/{connected}"] = Reading(6, AT_MS + 1_000, 1, "7f3a", data(refused={"0": row}))
     refused = said(page(visitor, connected).split('data-list="refused"')[1].split("</ul>")[0])
     assert "no traffic for too long at the request HEART_BEAT" in refused
-    assert "Nothing went either way for 120 s." in refused
+    assert "No traffic in either direction for 120 s." in refused
 
 
 def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(
@@ -164,7 +164,7 @@ def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(
     text = page(visitor, mine)
     assert '<code class="mono" id="servers">127.0.0.1:1</code>' in text
     assert "Open the port" in text
-    assert "Nobody has connected yet" in text
+    assert "No client has connected yet" in text
 
 
 @pytest.mark.parametrize(("operation", "verb"), [("listen", "open_listener"), ("unlisten", "close_listener")])
@@ -247,7 +247,7 @@ def test_before_a_port_opens_it_says_that_the_run_cannot_be_repeated_from_there(
     listener = {**LISTENER, "open": is_open, "repeatable": repeatable}
     port.boards[f"connect/{mine}"] = Reading(5, AT_MS, 1, "7f3a", data(listener=listener))
     assert (
-        "runs on the machine's time, and its run cannot be repeated" in said(page(visitor, mine)).replace("&#x27;", "'")
+        "it runs on machine time, and the run is not reproducible" in said(page(visitor, mine)).replace("&#x27;", "'")
     ) is said_it
 
 

@@ -242,7 +242,7 @@ def test_gradescope_s_file_has_a_test_a_lab_and_is_shown_as_the_course_says(cour
     assert "score" not in found, "it is the sum of the tests"
     assert found["tests"][0]["output"] == "This lab was not begun."
     assert found["tests"][1]["output"].splitlines() == [
-        "1. A member too many: done. Predicted: 2. Actual: 2. Hints: 1.",
+        "1. An extra member: done. Predicted: 2. Actual: 2. Hints: 1.",
         "2. More queues, a short delay: not done",
     ]
     seen = {}
@@ -326,7 +326,7 @@ def test_the_page_has_students_and_steps_and_what_the_last_regrade_found(course:
     )
     for query in ("", f"?student={work.enrolment_id}", f"?lab={LAB}", "?student=x&lab=../y"):
         page = teacher.get(address + query).content.decode()
-        assert "Graded 50 (1/2), found &lt;script&gt;." in page
+        assert "Graded 50 (1/2), now &lt;script&gt;." in page
         assert "&lt;b&gt;Otter&lt;/b&gt;" in page
         assert "<b>Otter" not in page
         assert "<i>2" not in page

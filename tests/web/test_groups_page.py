@@ -170,7 +170,7 @@ def test_the_first_page_says_how_each_sandbox_and_cluster_gets_on(visitor: Clien
     put(port, "k.prod", mails=group("ok", lag="7"), bills=group("unknown", lag=None, queues_known=0))
     page = places(visitor)
     assert f'<a class="standing bad" href="/s/{mine}/groups/">Lag 1\u2009234 · orders: Behind</a>' in page
-    assert 'href="/k/prod/groups/">Lag 7, not all queues are known · bills: Not known yet</a>' in page
+    assert 'href="/k/prod/groups/">Lag 7, not all queues are known · bills: Not reported yet</a>' in page
     assert "3 nodes answer" in page
     port.answering = 2
     assert "2 of 3 nodes answer" in places(visitor)
@@ -194,4 +194,4 @@ def test_more_groups_than_tabs_hold_are_chosen_by_name(port: FakePort, monkeypat
         assert re.search(r'<input [^>]*list="group-names" value="group-07"', page), path
         assert page.count('<option value="group-') == 9
         assert 'href="/k/prod/groups/">all 9 groups</a>' in page
-    assert "There is no group nothing here" in client.get("/k/prod/?group=nothing").content.decode()
+    assert "No group here has the name nothing;" in client.get("/k/prod/?group=nothing").content.decode()

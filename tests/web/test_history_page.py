@@ -42,7 +42,7 @@ def drawn(client: Client, slug: str, query: str = "") -> dict[str, Any]:
 
 def test_before_the_first_result_only_what_was_seen_is_drawn(visitor: Client, mine: str) -> None:
     seen = page(visitor, mine)
-    assert "Only what this page and the Board have seen is drawn so far." in seen
+    assert "So far, only data received by this page and the Board is drawn." in seen
     assert (drawn(visitor, mine)["at_ms"], drawn(visitor, mine)["lines"]) == ([], {})
     assert "Compute" in seen
 

@@ -223,7 +223,7 @@ def test_a_bomb_shows_its_first_bytes_and_says_so(visitor: Client, port: FakePor
     show(port, mine, data)
     page = said(one(visitor, mine))
     assert "more than 4.0 MiB" in page
-    assert "Unpacked, this body is longer than 4.0 MiB" in page
+    assert "The decompressed body exceeds the limit of 4.0 MiB" in page
 
 
 def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: FakePort, mine: str) -> None:
@@ -238,7 +238,7 @@ def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: Fa
 
 
 def test_a_sandbox_no_one_can_be_asked_about_says_so(visitor: Client, port: FakePort, mine: str) -> None:
-    assert "Nobody can be asked just now" in visitor.get(f"/s/{mine}/messages/").content.decode()
+    assert "No query possible" in visitor.get(f"/s/{mine}/messages/").content.decode()
 
 
 def test_a_search_stands_in_the_address(visitor: Client, port: FakePort, mine: str) -> None:
@@ -375,8 +375,8 @@ def test_what_the_memory_no_longer_holds_is_said(visitor: Client, port: FakePort
     reported = life(deliveries=[]) | {"complete": False, "skipped": True, "linked": False}
     show(port, mine, {"id": ID, "record": answer(life=reported), "others": [], "why": None})
     text = said(one(visitor, mine))
-    assert "are known from 02:42:17.000 on (event #1)" in text
-    assert "Details of busy seconds were left out" in text
+    assert "are recorded from 02:42:17.000 (event #1)" in text
+    assert "The journal omits details of busy seconds" in text
     assert "Without a unique key, its retry copies cannot be found." in text
 
 
@@ -385,17 +385,17 @@ def test_the_life_is_a_panel_of_its_own(visitor: Client, port: FakePort, mine: s
     part = visitor.get(f"/s/{mine}/part/life/", {"id": ID}).content.decode()
     assert 'class="lifeline"' in part
     assert "<html" not in part
-    assert "Nobody can be asked" in visitor.get(f"/s/{mine}/part/life/").content.decode()
+    assert "No query possible" in visitor.get(f"/s/{mine}/part/life/").content.decode()
 
 
 @pytest.mark.parametrize(
     ("why", "sentence"),
     [
-        ({"code": "not_indexed"}, "it is no offset id"),
-        ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "names a broker at 1.2.3.4:5"),
+        ({"code": "not_indexed"}, "It is not an offset ID"),
+        ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "points to a broker at 1.2.3.4:5"),
         (
             {"code": "deleted", "broker": "broker-a", "physical_offset": "1024", "low": "4096", "high": "9999"},
-            "its log begins at 4\u2009096",
+            "Its log now begins at 4\u2009096",
         ),
         ({"code": "something_new"}, "something_new"),
     ],

@@ -165,7 +165,7 @@ def test_a_question_is_answered_as_a_partial_or_refused_in_its_place(
     url = f"/s/{mine}/ask/plan-reset/?group=g&topic=t&target=earliest"
     refused = visitor.get(url, headers=HTMX)
     assert refused.status_code == 422
-    assert b"There is no group g." in refused.content
+    assert b"Group g does not exist." in refused.content
     assert visitor.get(f"/s/{mine}/ask/nothing/", headers=HTMX).status_code in (404, 422)
 
 

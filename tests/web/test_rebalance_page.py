@@ -117,10 +117,10 @@ def test_a_member_that_goes_by_an_old_list_is_shown_with_what_brokers_know(
 ) -> None:
     put(port, mine, torn())
     said = seen(visitor.get(f"/s/{mine}/rebalance/?group={GROUP}"))
-    assert "Members A brokers know A B" in said
+    assert "Members A brokers list A B" in said
     assert "Members A B same as at the brokers now" in said
-    assert "Own place 1 of 1" in said
-    assert "Own place 2 of 2" in said
+    assert "Own position 1 of 1" in said
+    assert "Own position 2 of 2" in said
 
 
 def test_what_a_wire_member_thinks_is_unknown_and_never_empty(visitor: Client, port: FakePort, mine: str) -> None:
@@ -165,7 +165,7 @@ def test_members_that_differ_are_set_side_by_side(visitor: Client, port: FakePor
     put(port, mine, data)
     page = visitor.get(f"/s/{mine}/rebalance/?group={GROUP}")
     assert [(row["who"], row["wants"]) for row in page.context["apart"]] == [("A", "*"), ("B", "red || blue")]
-    assert "messages are lost or left lying" in seen(page)
+    assert "messages are lost or not consumed" in seen(page)
 
 
 def test_a_lock_that_is_waited_for_is_named_with_its_holder_and_what_is_left() -> None:
@@ -325,7 +325,7 @@ def test_a_forecast_for_the_board_stays_small(living: tuple[Client, str]) -> Non
     [
         ({"members": "65"}, "64"),
         ({"queues": "257"}, "256"),
-        ({"strategy": "MACHINE_ROOM", "rooms": "nowhere"}, "No broker stands in any of these rooms"),
+        ({"strategy": "MACHINE_ROOM", "rooms": "nowhere"}, "No broker is in any of these rooms"),
     ],
 )
 def test_a_plan_that_cannot_be_made_says_why_beside_the_form(

@@ -80,7 +80,7 @@ def test_an_action_that_no_owner_may_do_is_refused(link: str, port: FakePort) ->
     action = Came(50, 9_500, "ForceUnlock", {"group": "g", "topic": "t", "broker": "b", "queue_id": 0})
     answer = Client().post("/recipe/", {"text": pack(replace(order, came=(action,)), LIMITS), "make": "1"})
     assert answer.status_code == 422
-    assert "an owner may not do: ForceUnlock" in answer.content.decode()
+    assert "not allowed to an owner: ForceUnlock" in answer.content.decode()
     assert port.branched == []
 
 

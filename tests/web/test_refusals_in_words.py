@@ -49,7 +49,7 @@ def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
     with translation.override("zh-hans"):
         shown = reset_plan.shown({"rows": [], "refused": refused, "fingerprint": "f"})["refused"]
     assert shown is not None
-    assert shown["message"] == "消费组在 broker-a:0 没有消费位点，Broker 会拒绝（代码 1）。"
+    assert shown["message"] == "消费组在 broker-a:0 没有消费位点，Broker 拒绝重置（代码 1）。"
     assert shown["hint"] == "请选择离线方式。"
     assert reset_plan.shown({"rows": [], "refused": None, "fingerprint": "f"})["refused"] is None
 
@@ -62,7 +62,7 @@ def standing(mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> str:
     def snapshot(slug: str) -> Future[dict[str, Any]]:
         drawing: Future[dict[str, Any]] = Future()
         seen = drawn(slug).result()
-        trouble = {"trouble": f"The data home takes nothing more: {FULL}.", "trouble_why": FULL}
+        trouble = {"trouble": f"The data home accepts no more data: {FULL}.", "trouble_why": FULL}
         drawing.set_result({**seen, "sandbox": seen["sandbox"] | trouble})
         return drawing
 
@@ -90,7 +90,7 @@ def test_a_page_of_a_sandbox_without_trouble_has_no_banner(visitor: Client, mine
     ("pattern", "chinese"),
     [
         (TABLE_DAMAGED, "config/topics.json 只含 NUL 字节"),
-        (FROM_BACKUP, "使用了 config/topics.json 的备份"),
+        (FROM_BACKUP, "加载了 config/topics.json 的备份"),
         (NO_BACKUP, "以空表 topics 启动"),
     ],
 )

@@ -93,7 +93,7 @@ def test_the_reason_why_it_cannot_be_executed_again_is_said(visitor: Client, min
 
 def test_an_event_that_is_not_there_starts_no_process(visitor: Client, mine: str) -> None:
     answer = visitor.get(f"/s/{mine}/locks/?at=99999")
-    assert (answer.status_code, b"There is no event 99999" in answer.content) == (422, True)
+    assert (answer.status_code, b"Event 99999 does not exist" in answer.content) == (422, True)
     assert not past_sandboxes._moments
 
 

@@ -44,7 +44,7 @@ def test_entries_of_the_chosen_queue_come_newest_first() -> None:
 def test_a_broker_that_does_not_run_says_where_its_files_are(visitor: Client, port: FakePort, mine: str) -> None:
     page = visitor.get(f"/s/{mine}/store/")
     assert page.status_code == 200
-    assert "does not run. Its files lie where they are" in seen(page)
+    assert "is not running. Its files remain" in seen(page)
 
 
 @pytest.fixture

@@ -189,5 +189,5 @@ def test_a_sandbox_is_shown_as_it_was_at_an_event(real_engine: Any) -> None:
     assert ("topics/later", None, None, "later", False) in [tuple(row.values()) for row in changed["rows"]]
     refused = client.get(f"/api/sandboxes/{slug}/state?at=999999")
     assert refused.status_code == 422
-    assert refused.json()["error"].startswith("There is no event 999999: the newest is ")
+    assert refused.json()["error"].startswith("Event 999999 does not exist: the newest is ")
     assert client.get(f"/api/sandboxes/{slug}/state?at=x").status_code == 422

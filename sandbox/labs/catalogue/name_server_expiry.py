@@ -396,7 +396,7 @@ NAME_SERVER_EXPIRY = Lab(
                 kind=Number(_("s"), within=CLOSE_S),
                 right=_dropped_s,
                 again=_(
-                    'You wrote {given}; subtract the time of the hang from the time of '
+                    "You wrote {given}; subtract the time of the hang from the time of "
                     '"no heartbeat for too long" again.'
                 ),
                 misreadings=(Misreading(RULE, _is_the_rule),),

@@ -258,7 +258,7 @@ def test_a_killed_server_heals_when_it_opens_again(tmp_path: Path) -> None:
 def test_while_a_teacher_acts_a_student_only_answers(room: Room) -> None:
     room.to_all("take_over", slugs=SLUGS[:1])
     assert room.sandbox(SLUGS[0]).held.acts == "ada"
-    with pytest.raises(ActionRefused, match="Your teacher is acting here"):
+    with pytest.raises(ActionRefused, match="Your teacher controls this sandbox"):
         room.act(SLUGS[0], "CrashActor", actor="A")
     room.act(SLUGS[0], "CrashActor", by=str(TEACHER), actor="A")
     room.to_all("give_back", slugs=SLUGS[:1])
@@ -269,7 +269,7 @@ def test_a_teacher_acts_where_the_lab_does_not_let_a_student_and_answers_nothing
     with World(tmp_path, seed=3) as world:
         world.act(StartLab(lab="members-and-queues"))
         sandbox, by = world.sandbox, str(TEACHER)
-        with pytest.raises(ActionRefused, match="does without CrashActor"):
+        with pytest.raises(ActionRefused, match="does not use CrashActor"):
             world.act("CrashActor", actor="A")
         world._on_loop(lambda: sandbox.act(CrashActor(actor="A"), by))
         answer = AnswerStep(lab="members-and-queues", step=1, part="predict", value="2")

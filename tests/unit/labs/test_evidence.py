@@ -129,7 +129,7 @@ def test_an_attempt_that_became_too_long_says_so_and_takes_no_answer(monkeypatch
         attempt.see(Entry(seq, seq, None, stored(seq, 1)))
     assert attempt.verdict.sentence() == "This attempt has reached its limit of 3 events; later events are ignored."
     assert attempt.evidence.count == 3
-    with pytest.raises(ActionRefused, match="no more are looked at"):
+    with pytest.raises(ActionRefused, match="later events are ignored"):
         attempt.check_answer(1, "predict", "2")
 
 
