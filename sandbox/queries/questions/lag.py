@@ -8,6 +8,6 @@ from sandbox.queries.questions.answers import answers
 from sandbox.queries.recent_lag import RecentLag
 
 
-@answers(RecentLag)
+@answers(questions.RecentLag)
 def recent_lag(cluster: Cluster, question: questions.RecentLag) -> dict[str, Any]:
     return cluster.companion(RecentLag).of(question.group, question.topic)
