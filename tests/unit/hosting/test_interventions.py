@@ -273,7 +273,7 @@ def test_a_teacher_acts_where_the_lab_does_not_let_a_student_and_answers_nothing
             world.act("CrashActor", actor="A")
         world._on_loop(lambda: sandbox.act(CrashActor(actor="A"), by))
         answer = AnswerStep(lab="members-and-queues", step=1, part="predict", value="2")
-        with pytest.raises(ActionRefused, match="the student's own") as refused:
+        with pytest.raises(ActionRefused, match="belong to the student") as refused:
             world._on_loop(lambda: sandbox.act(answer, by))
         assert refused.value.status == 403
         assert world.sandbox.cluster.companion(LabProgress).attempt.evidence.actions("CrashActor", since=0) == []
