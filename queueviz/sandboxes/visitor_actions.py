@@ -1,4 +1,4 @@
-"""An action or a question of a visitor, from its fields to the engine's answer: right, rate, engine.
+"""An action or a question of a visitor, from its fields to the engine's answer: rate, guards, engine.
 
 Pages, htmx forms and the API all come through here, so a button and a program are refused for the same reasons.
 """
@@ -11,8 +11,7 @@ from queueviz.access import hidden_names, policy
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor
 from queueviz.clusters import cluster_resets
-from queueviz.courses import deadlines, pacing
-from queueviz.sandboxes import demo
+from queueviz.sandboxes import demo, guards
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.questions import LabState, parse_question
@@ -33,14 +32,7 @@ def act(visitor: Visitor, slug: str, fields: Mapping[str, Any], *, counted: bool
     visit = policy.visit_at(visitor, slug, "see")
     if counted:
         ACTIONS.demand(policy.counted_as(visitor))
-    action = parse_action(fields)
-    if visit.sandbox.of_host:
-        action = demo.admit(visitor, action)
-    elif not visit.may_carry_out(action):
-        raise cluster_resets.refuse(visitor, visit, action) if visit.is_attached else policy.forbidden(visitor, visit)
-    if visit.role == "student":
-        deadlines.check(policy.ours(visit), action)
-    pacing.demand(visit.sandbox, visit.role, action)
+    action = guards.admit(visitor, visit, parse_action(fields))
     policy.note_visit(visit)
     by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
     if visit.is_attached:

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetStrategy
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.checked_strategy import checked_strategy
 
 
+@executes(SetStrategy)
 def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
     """All in-process members use the strategy from their next rebalance on; later members too."""
     members = cluster.actors.consumers(action.group)

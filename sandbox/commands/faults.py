@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     AcceptLoss,
@@ -26,6 +27,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.snapshot_cache import cache_of
 
 
+@executes(StartBroker)
 def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.broker is not None:
@@ -54,6 +56,7 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
         raise ActionRefused(409, "{broker} cannot start: {why}.", broker=node.node, why=str(error)) from error
 
 
+@executes(AcceptLoss)
 def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
     """RocketMQ has no such command: there the files are moved away by hand."""
     node = cluster.nodes.broker(action.broker, action.broker_id)
@@ -86,6 +89,7 @@ def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
     return carry_out
 
 
+@executes(StopBroker)
 def stop_broker(cluster: Cluster, action: StopBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
@@ -95,11 +99,13 @@ def stop_broker(cluster: Cluster, action: StopBroker) -> CarryOut:
     return lambda seq, by: node.stop()
 
 
+@executes(KillBroker)
 def kill_broker(cluster: Cluster, action: KillBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     return lambda seq, by: node.kill()
 
 
+@executes(HangBroker)
 def hang_broker(cluster: Cluster, action: HangBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
@@ -107,6 +113,7 @@ def hang_broker(cluster: Cluster, action: HangBroker) -> CarryOut:
     return lambda seq, by: node.running.hang()
 
 
+@executes(ResumeBroker)
 def resume_broker(cluster: Cluster, action: ResumeBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state != "hung":
@@ -114,11 +121,13 @@ def resume_broker(cluster: Cluster, action: ResumeBroker) -> CarryOut:
     return lambda seq, by: node.running.resume()
 
 
+@executes(PowerCut)
 def power_cut(cluster: Cluster, action: PowerCut) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     return lambda seq, by: cluster.nodes.power_cut(node)
 
 
+@executes(PromoteSlave)
 def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     """The dead master takes the slave's id, so that it restarts as a slave and not as a second master."""
     slave = cluster.nodes.broker(action.broker, action.broker_id)
@@ -142,6 +151,7 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     return carry_out
 
 
+@executes(SkewClock)
 def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.clock.skew_ms == action.skew_ms:
@@ -162,6 +172,7 @@ def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
     return carry_out
 
 
+@executes(FillDisk)
 def fill_disk(cluster: Cluster, action: FillDisk) -> CarryOut:
     node = _running(cluster, action.broker, 0)
     if node.ballast_bytes:
@@ -169,6 +180,7 @@ def fill_disk(cluster: Cluster, action: FillDisk) -> CarryOut:
     return lambda seq, by: node.fill_disk()
 
 
+@executes(FreeDisk)
 def free_disk(cluster: Cluster, action: FreeDisk) -> CarryOut:
     node = _running(cluster, action.broker, 0)
     if not node.ballast_bytes:
@@ -176,6 +188,7 @@ def free_disk(cluster: Cluster, action: FreeDisk) -> CarryOut:
     return lambda seq, by: node.free_disk()
 
 
+@executes(StartNameServer)
 def start_name_server(cluster: Cluster, action: StartNameServer) -> CarryOut:
     node = cluster.nodes.name_server(action.name_server)
     if node.name_server is not None:
@@ -183,6 +196,7 @@ def start_name_server(cluster: Cluster, action: StartNameServer) -> CarryOut:
     return lambda seq, by: node.start()
 
 
+@executes(StopNameServer)
 def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
     node = cluster.nodes.name_server(action.name_server)
     if node.name_server is None:
@@ -190,6 +204,7 @@ def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
     return lambda seq, by: node.stop()
 
 
+@executes(ForceUnlock)
 def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
     """Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts."""
     locks = _running(cluster, action.broker, 0).running.locks

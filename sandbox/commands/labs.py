@@ -5,6 +5,7 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.presets import preset_of
 from sandbox.cluster.templates import template_of
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     Action,
@@ -24,6 +25,7 @@ from sandbox.labs.lab import Lab
 from sandbox.queries.snapshot_cache import cache_of
 
 
+@executes(StartLab)
 def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     lab = known_lab(action.lab)
     _check_time(cluster)
@@ -43,6 +45,7 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     return lambda seq, by: _begin(cluster, lab, exam=action.exam)
 
 
+@executes(RestartLab)
 def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
     """The actors of the attempt before are killed and removed; topics and groups of the new one have other names."""
     current = cluster.companion(LabProgress).current(action.lab)
@@ -62,6 +65,7 @@ def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
     return carry_out
 
 
+@executes(AnswerStep)
 def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
     current = cluster.companion(LabProgress).current(action.lab)
     if action.attempt not in (0, current.attempt):
@@ -82,6 +86,7 @@ def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
     return carry_out
 
 
+@executes(TakeHint)
 def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
     number = cluster.companion(LabProgress).current(action.lab).check_hint(action.step)
 
@@ -91,6 +96,7 @@ def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
     return carry_out
 
 
+@executes(BeginStepAgain)
 def begin_step_again(cluster: Cluster, action: BeginStepAgain) -> CarryOut:
     """The attempt reads it from the journal."""
     cluster.companion(LabProgress).current(action.lab).check_begin_again(action.step)

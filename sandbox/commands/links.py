@@ -2,11 +2,13 @@
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.links import WHOLE
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import CutLink, DelayLink, HealLink
 from sandbox.kernel.errors import ActionRefused
 
 
+@executes(CutLink)
 def cut(cluster: Cluster, action: CutLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     if all(cluster.links.state(*way).cut for way in _ways(a, b, one_way=action.one_way)):
@@ -15,6 +17,7 @@ def cut(cluster: Cluster, action: CutLink) -> CarryOut:
     return lambda seq, by: cluster.links.cut(a, b, one_way=action.one_way)
 
 
+@executes(DelayLink)
 def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     states = [cluster.links.state(*way) for way in _ways(a, b, one_way=action.one_way)]
@@ -34,6 +37,7 @@ def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
     return lambda seq, by: cluster.links.slow(a, b, action.delay_ms, one_way=action.one_way)
 
 
+@executes(HealLink)
 def heal(cluster: Cluster, action: HealLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     if all(cluster.links.state(*way) == WHOLE for way in _ways(a, b, one_way=False)):

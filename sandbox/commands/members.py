@@ -7,6 +7,7 @@ from sandbox.cluster.actors.consumer_actor import ConsumerActor, check_config
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.consumer_kinds import check_kind, check_kind_change
 from sandbox.commands.copied_client import check_copied
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_change, check_consumer, check_producer, given
 from sandbox.control.actions import (
@@ -33,6 +34,7 @@ OF_ONE_S_OWN = tuple(
 """Fields that may differ in a member added with the settings of the others."""
 
 
+@executes(StartProducer)
 def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
     check_topic_name(action.topic)
     cluster.limit_guard.check("producers", len(cluster.actors.producers()) + 1, cluster.limits.producers, action.topic)
@@ -50,6 +52,7 @@ def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
     return lambda seq, by: start_or_refuse(cluster.actors, cluster.actors.add_producer(action))
 
 
+@executes(StartConsumer)
 def start_consumer(cluster: Cluster, action: StartConsumer) -> CarryOut:
     """Without subscriptions, the settings of the group's newest member, except the fields given."""
     actors = cluster.actors
@@ -75,6 +78,7 @@ def start_consumer(cluster: Cluster, action: StartConsumer) -> CarryOut:
     return carry_out
 
 
+@executes(ChangeActor)
 def change(cluster: Cluster, action: ChangeActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     check_change(action, actor)
@@ -83,6 +87,7 @@ def change(cluster: Cluster, action: ChangeActor) -> CarryOut:
     return lambda seq, by: actor.change(action)
 
 
+@executes(StopActor)
 def stop(cluster: Cluster, action: StopActor) -> CarryOut:
     actor = _living(cluster, action.actor)
     if actor.state == "hung":
@@ -92,11 +97,13 @@ def stop(cluster: Cluster, action: StopActor) -> CarryOut:
     return lambda seq, by: cluster.actors.stop(actor)
 
 
+@executes(CrashActor)
 def crash(cluster: Cluster, action: CrashActor) -> CarryOut:
     actor = _living(cluster, action.actor)
     return lambda seq, by: cluster.actors.crash(actor)
 
 
+@executes(RestartActor)
 def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
     """A process that still runs is killed first, as a supervisor would."""
     actor = cluster.actors.get(action.actor)
@@ -109,6 +116,7 @@ def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
     return carry_out
 
 
+@executes(RemoveActor)
 def remove(cluster: Cluster, action: RemoveActor) -> CarryOut:
     """Its process stops cleanly if it can; the actor is removed at once."""
     actor = cluster.actors.get(action.actor)
@@ -124,6 +132,7 @@ def remove(cluster: Cluster, action: RemoveActor) -> CarryOut:
     return carry_out
 
 
+@executes(HangActor)
 def hang(cluster: Cluster, action: HangActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "running":
@@ -133,6 +142,7 @@ def hang(cluster: Cluster, action: HangActor) -> CarryOut:
     return lambda seq, by: cluster.actors.hang(actor)
 
 
+@executes(ResumeActor)
 def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "hung":

@@ -2,6 +2,7 @@
 
 from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_messages
@@ -11,6 +12,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 
 
+@executes(SendMessages)
 def send(cluster: Cluster, action: SendMessages) -> CarryOut:
     """Many at once, at a rate, or given rows; the journal has the failures (`SendFailed`)."""
     check_topic_name(action.topic)

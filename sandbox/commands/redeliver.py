@@ -6,6 +6,7 @@ from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.journal.events import MessageConsumedOnce
@@ -28,6 +29,7 @@ _OWN = frozenset(value for name, value in vars(properties).items() if name.isupp
 """Properties that RocketMQ itself writes: a copy gets its own."""
 
 
+@executes(ResendMessage)
 def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     """Sent like any message sent by hand; the journal has failures (`SendFailed`)."""
     _, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
@@ -50,6 +52,7 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     return carry_out
 
 
+@executes(ConsumeOnce)
 def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
     """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` has the result."""
     node, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)

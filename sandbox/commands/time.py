@@ -1,12 +1,14 @@
 """Actions on the sandbox's clock."""
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetRate, Step
 from sandbox.journal.events import BY_NAME, ClockChanged
 from sandbox.kernel.errors import ActionRefused
 
 
+@executes(SetRate)
 def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
     _check_elastic(cluster)
 
@@ -18,6 +20,7 @@ def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
     return carry_out
 
 
+@executes(Step)
 def step(cluster: Cluster, action: Step) -> CarryOut:
     """Run until the next fact, the next event of the given type, or for `ms`; then pause again."""
     _check_elastic(cluster)

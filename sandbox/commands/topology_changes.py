@@ -7,6 +7,7 @@ from sandbox.broker.broker import Broker
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of, whole_number
+from sandbox.commands.executors import executes
 from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
@@ -37,6 +38,7 @@ LOCK_LIFE_KEY = "lock_max_live_ms"
 LOCK_LIFE_MS = (1_000, 600_000)
 
 
+@executes(CreateTopic)
 def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     check_topic_name(action.topic)
     _refuse_system(action.topic)
@@ -51,6 +53,7 @@ def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     return _update_topic(cluster, brokers, lambda _: config, _how(action.scope))
 
 
+@executes(ChangeTopic)
 def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
     _refuse_system(action.topic)
     brokers = [broker for broker in _scope(cluster, action.scope) if action.topic in broker.topics.table]
@@ -96,6 +99,7 @@ def _update_topic(
     return carry_out
 
 
+@executes(DeleteTopic)
 def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
     """As the admin tool: at every broker, then at every name server."""
     _refuse_system(action.topic)
@@ -113,6 +117,7 @@ def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
     return carry_out
 
 
+@executes(ChangeGroup)
 def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     changes = {key: _group_value(key, value) for key, value in action.changes.items()}
     if not changes:
@@ -132,6 +137,7 @@ def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     return carry_out
 
 
+@executes(ChangeBroker)
 def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     """The expiry of locks changes at once; sizes and flushing take a restart of the broker, which is done now.
 
@@ -180,6 +186,7 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     return carry_out
 
 
+@executes(AgeFiles)
 def age_files(cluster: Cluster, action: AgeFiles) -> CarryOut:
     node = cluster.nodes.broker(action.broker)
     store = node.running.store
@@ -194,6 +201,7 @@ def age_files(cluster: Cluster, action: AgeFiles) -> CarryOut:
     return lambda seq, by: store.age_files(int(action.hours))
 
 
+@executes(CleanFiles)
 def clean_files(cluster: Cluster, action: CleanFiles) -> CarryOut:
     node = cluster.nodes.broker(action.broker)
     store = node.running.store

@@ -1,11 +1,13 @@
 """Actions on external clients."""
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import CutConnection
 from sandbox.kernel.errors import ActionRefused
 
 
+@executes(CutConnection)
 def cut(cluster: Cluster, action: CutConnection) -> CarryOut:
     """Brokers see the connection close: its members leave at once.  A running client reconnects by itself."""
     connections = cluster.connections_of(action.client_id)

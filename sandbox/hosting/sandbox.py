@@ -19,7 +19,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
-from sandbox.control.rights import is_by
+from sandbox.hosting.guards import GUARDS
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.journal.events.life import HISTORY
 from sandbox.kernel.engine_version import ENGINE
@@ -169,10 +169,8 @@ class Sandbox:
         if received is not None:
             cluster.journal_files.show()  # it may be written in this very turn, and must outlive a kill
             return received
-        cluster.disk_full.check()
-        self.held.check(name_of(action), by)
-        if not is_by(by, "instructor"):
-            cluster.companion(LabProgress).check_allowed(name_of(action))
+        for guard in GUARDS:
+            guard(cluster, name_of(action), by)
         carry_out = prepare(cluster, action)
         came = cluster.environment.position()
         fields = fields_of(action, whole=came is not None)

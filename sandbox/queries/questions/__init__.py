@@ -1,16 +1,14 @@
 """Typed questions, answered without effect: one module per family."""
 
-from collections.abc import Callable
 from typing import Any
 
 from sandbox.cluster.cluster import Cluster
-from sandbox.control.handlers import handlers
 from sandbox.control.questions import Question
+from sandbox.queries.questions.answers import ANSWERS
 
-# A public function `(cluster: Cluster, question: KIND) -> …` of a family answers KIND.
-ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = handlers(__name__, __path__, Question)
+ANSWERS.complete(__name__, __path__)
 
 
 def answer(cluster: Cluster, question: Question) -> dict[str, Any]:
-    """Plain values.  Raises ActionRefused when what is asked about is not there."""
-    return ANSWERS[type(question)](cluster, question)
+    """Return plain values.  Raises ActionRefused: the subject of the question does not exist."""
+    return ANSWERS.by_kind[type(question)](cluster, question)

@@ -11,11 +11,13 @@ from sandbox.cluster.nodes import NameServerNode
 from sandbox.control.questions import OffsetFile, Route, StartOffset
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.start_offset import beginning
 
 Row = dict[str, Any]
 
 
+@answers(Route)
 def route(cluster: Cluster, question: Route) -> Row:
     """Return the route that one name server, or each of them, returns for the topic.
 
@@ -46,6 +48,7 @@ def _answer_of(node: NameServerNode, topic: str) -> Row:
     return {"known": route is not None, "route": answer, "code": 0 if route is not None else 17}
 
 
+@answers(OffsetFile)
 def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
     """`consumerOffset.json` as the broker would write it now, or a broadcasting member's own file."""
     node = cluster.nodes.find(question.owner)
@@ -73,6 +76,7 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
     return {"owner": actor.label, "file": name, "content": None, "text": text, "unsaved": None}
 
 
+@answers(StartOffset)
 def start_offset(cluster: Cluster, question: StartOffset) -> Row:
     """The chain of decisions a new member goes through on this queue (catalogue 2), each with what it found."""
     broker = cluster.nodes.broker(question.broker).running

@@ -5,12 +5,14 @@ from typing import Any
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanCrash
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.redelivery import notes_of, redelivered_of
 
 Row = dict[str, Any]
 
 
+@answers(PlanCrash)
 def plan(cluster: Cluster, question: PlanCrash) -> Row:
     """`again`: as many messages come twice at most, since a commit may still be on its way; `queues`: those with some.
     A queue that another member with the same client id holds has no new owner, so nothing of it comes again.

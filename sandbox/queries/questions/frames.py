@@ -7,6 +7,7 @@ from sandbox.cluster.frame_bodies import body_of
 from sandbox.cluster.frame_recorder import Frame, Link
 from sandbox.control.questions import Frames
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.snapshot.frames import frame_row, link_row
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.frame_parts import Part, frame_parts
@@ -19,6 +20,7 @@ BRIEF_BYTES = 512  # of each frame's hex when all are asked for at once
 _V2 = {RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE}
 
 
+@answers(Frames)
 def frames(cluster: Cluster, question: Frames) -> Row:
     """All that are kept, or the one numbered `no` with every byte kept of it; asking keeps the recording on."""
     watched = cluster.frames.watch(question.link)

@@ -5,6 +5,7 @@ from typing import Any
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import WalkIndex
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.messages import message_row
 from sandbox.store.index_walk import EntryStep, FileWalk
 from sandbox.store.message_store import MessageStore
@@ -12,6 +13,7 @@ from sandbox.store.message_store import MessageStore
 Row = dict[str, Any]
 
 
+@answers(WalkIndex)
 def walk(cluster: Cluster, question: WalkIndex) -> Row:
     """On one broker: the one named, else the first that finds something, else the first."""
     nodes = cluster.nodes.masters() if question.broker is None else [cluster.nodes.broker(question.broker)]

@@ -8,6 +8,7 @@ from sandbox.control.questions import Locate, ReadEntry, ReadRecord
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import properties
 from sandbox.message.message import StoredMessage
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.questions.life import life_of
 from sandbox.queries.rows.messages import full_row, message_row, record_fields, record_parts
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
@@ -20,6 +21,7 @@ AROUND_MS = 1_000  # index entries count whole seconds
 KEYS_SHOWN = 16  # of one message
 
 
+@answers(ReadRecord)
 def read_record(cluster: Cluster, question: ReadRecord) -> Row:
     """Everything about the message whose record begins there.
 
@@ -60,6 +62,7 @@ def read_record(cluster: Cluster, question: ReadRecord) -> Row:
     }
 
 
+@answers(ReadEntry)
 def read_entry(cluster: Cluster, question: ReadEntry) -> Row:
     """The 20 bytes of a queue entry and what they mean."""
     store = cluster.nodes.broker(question.broker).running.store
@@ -122,6 +125,7 @@ def message_at(
     return node, message
 
 
+@answers(Locate)
 def locate(cluster: Cluster, question: Locate) -> Row:
     """Which file holds the position (spec store-format 1).  Files of another size do not exist."""
     store = cluster.nodes.broker(question.broker).running.store

@@ -16,6 +16,7 @@ from sandbox.control.questions import PlanRebalance
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.checked_strategy import checked_strategy
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy
 
@@ -33,6 +34,7 @@ class Divided(NamedTuple):
     members: list[str]
 
 
+@answers(PlanRebalance)
 def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, Any]:
     """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
     `colours` (an actor's own number, of another client some number).

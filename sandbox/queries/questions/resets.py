@@ -11,6 +11,7 @@ from sandbox.control.questions import PlanReset
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.queries import reset_plan
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.reset_plan import Holding, Note, Refusal, ResetPlan, ResetWish, check_wish, make_plan
 from sandbox.queries.rows.groups import GroupView
 
@@ -18,6 +19,7 @@ HISTOGRAM_BARS = 60
 HISTOGRAM_SAMPLES = 300  # messages sampled, spread evenly over all queues
 
 
+@answers(PlanReset)
 def plan(cluster: Cluster, question: PlanReset) -> dict[str, Any]:
     return draw_plan(cluster, question, plan_reset(cluster, question))
 

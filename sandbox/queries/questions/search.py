@@ -11,6 +11,7 @@ from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
 from sandbox.message.topic_names import SCHEDULE_TOPIC
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.questions.keys import FOREVER_MS, FOUND_BY_KEY, records_by_key
 from sandbox.queries.questions.messages import message_at
 from sandbox.queries.rows.messages import full_row, message_row
@@ -50,6 +51,7 @@ class Cursor(NamedTuple):
         return ":".join(str(part or 0) for part in self)
 
 
+@answers(FindMessages)
 def find(cluster: Cluster, question: FindMessages) -> Row:
     """At most 50 rows, and how far the search has come.
 

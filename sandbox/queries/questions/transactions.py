@@ -4,6 +4,7 @@ from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Transactions
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.transactions import open_transactions
 
 Row = dict[str, Any]
@@ -11,6 +12,7 @@ Row = dict[str, Any]
 ROWS = 100
 
 
+@answers(Transactions)
 def find(cluster: Cluster, question: Transactions) -> Row:
     """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
     pending, now_ms = open_transactions(cluster), cluster.clock.now_ms()
