@@ -7,7 +7,7 @@ MOST_UNASKED = 4  # each takes 55 MB; who has more cores and more sandboxes says
 
 
 def engines_for_this_machine() -> int:
-    """One for each core this process may use: the server itself needs little of one (docs/performance.md).
+    """One for each core this process may use: the server itself needs little of one (docs/class-load.md).
 
     0, a thread of the server, where there is one core.
     """

@@ -36,6 +36,7 @@ HEADING = re.compile(rf"^#{{2,4}} (?P<number>{NUMBER})\.? ", re.MULTILINE)
 
 def files() -> Iterator[Path]:
     yield ROOT / "README.md"
+    yield ROOT / "SECURITY.md"
     yield ROOT / "pyproject.toml"
     for top in SCANNED:
         yield from (
@@ -112,7 +113,7 @@ def test_every_numbered_reference_has_its_heading() -> None:
 
 def test_every_link_between_pages_leads_somewhere() -> None:
     found: list[str] = []
-    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))):
+    for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))):
         found += places(page, page.read_text("utf-8"), broken_links(page))
     assert found == []
 
