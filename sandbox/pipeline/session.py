@@ -1,4 +1,4 @@
-"""A Spark session with measured settings (docs/pipeline.md), and our code for its workers."""
+"""A Spark session with measured settings (docs/pipeline-worker.md), and our code for its workers."""
 
 import atexit
 import os

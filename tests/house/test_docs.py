@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sandbox.journal.schema import describe
 from sandbox.tools import rooms_picture
-from sandbox.tools.reference import pages
-from tests.house.conftest import NeededForRelease
+from sandbox.tools.reference import pages, write_pages
+from tests.house.conftest import NeededForRelease, stale_pages
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -37,8 +37,22 @@ WIDER = {
 
 
 def test_the_reference_pages_say_what_the_code_says(needed_for_release: NeededForRelease) -> None:
-    stale = [name for name, page in sorted(pages().items()) if (ROOT / "docs" / name).read_text() != page]
-    needed_for_release(stale, "run `manage.py makedocs`")
+    needed_for_release(stale_pages(pages(), ROOT / "docs"), "run `manage.py makedocs`")
+
+
+def test_made_pages_replace_the_older_ones_of_their_folder(tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "removed.md").write_text("of a module that is gone")
+    written = list(write_pages({"events.md": "index", "events/life.md": "page"}, tmp_path))
+    assert written == ["events.md", "events/life.md"]
+    assert [path.name for path in (tmp_path / "events").iterdir()] == ["life.md"]
+    assert stale_pages({"events.md": "index", "events/life.md": "new"}, tmp_path) == ["events/life.md"]
+    assert stale_pages({"events.md": "index"}, tmp_path) == []
+
+
+def test_a_page_without_a_module_is_stale(tmp_path: Path) -> None:
+    list(write_pages({"events/life.md": "page", "events/wire.md": "page"}, tmp_path))
+    assert stale_pages({"events/life.md": "page"}, tmp_path) == ["events/wire.md"]
 
 
 def test_the_schema_of_the_journal_changes_only_on_purpose() -> None:

@@ -13,6 +13,7 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 from queueviz.fidelity import reference, runner
 from queueviz.fidelity.ledger import Claim, ledger
 from queueviz.fidelity.marks import MarkUnread, scan
+from sandbox.tools.reference import write_pages
 
 
 class Command(BaseCommand):
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         shape = 'print [{"row", "claim", "tests": [{"id", "outcome"}]}]'
         parser.add_argument("--json", action="store_true", help=shape)
         parser.add_argument("--row", action="extend", nargs="+", default=[], metavar="ROW", help="only these rows")
-        parser.add_argument("--docs", action="store_true", help="write docs/fidelity.md and run nothing")
+        parser.add_argument("--docs", action="store_true", help="write docs/fidelity.md and its sections; run nothing")
         parser.add_argument("--tests", type=Path, default=None, metavar="DIR", help="where the tests lie")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,7 +33,7 @@ class Command(BaseCommand):
             return self._write_docs(root)
         rows, tests = ledger(), options["tests"] or root / "tests"
         if unknown := [row for row in options["row"] if row not in rows]:
-            raise CommandError(f"{unknown[0]} is no row; rows are 0.1 … 4.34 and D1 … D47.")
+            raise CommandError(f"{unknown[0]} is no row; rows are 0.1 … 4.38 and D1 … D49.")
         asked = [rows[row] for row in dict.fromkeys(options["row"])] or list(rows.values())
         marked_wrongly = self._unknown_marks(Path(tests), rows)
         if marked_wrongly:  # pytest would stop at them with more words
@@ -51,8 +52,8 @@ class Command(BaseCommand):
         return None
 
     def _write_docs(self, root: Path) -> None:
-        (root / "docs" / reference.NAME).write_text(reference.page(root), "utf-8")
-        self.stdout.write(f"docs/{reference.NAME}")
+        for name in write_pages(reference.pages(root), root / "docs"):
+            self.stdout.write(f"docs/{name}")
 
     @staticmethod
     def _unknown_marks(tests: Path, rows: Mapping[str, Claim]) -> list[str]:

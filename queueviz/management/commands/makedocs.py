@@ -8,16 +8,15 @@ from django.core.management import BaseCommand
 
 from queueviz.fidelity import reference
 from sandbox.tools import rooms_picture
-from sandbox.tools.reference import pages
+from sandbox.tools.reference import pages, write_pages
 
 
 class Command(BaseCommand):
-    help = "Write docs/events.md, actions.md, limits.md, codes.md, fidelity.md and images/rooms.svg from the code."
+    help = "Write the pages of docs made from the code: events, actions, questions, limits, codes, fidelity, rooms."
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
-        made = {**pages(), reference.NAME: reference.page(root), rooms_picture.NAME: rooms_picture.picture(root)}
-        for name, text in made.items():
-            (root / "docs" / name).write_text(text, "utf-8")
+        made = {**pages(), **reference.pages(root), rooms_picture.NAME: rooms_picture.picture(root)}
+        for name in write_pages(made, root / "docs"):
             self.stdout.write(f"docs/{name}")

@@ -40,9 +40,9 @@ FromWhere = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class StartProducer(Action):
-    """A producer that sends by itself: at a rate, or from a feed at the feed's pace times `speed`.
+    """Start a producer that sends at `rate_per_s`, or the rows of `feed` at its pace times `speed`.
 
-    A `transactional` one sends half messages and commits most; one in ten stays open until the broker checks.
+    A `transactional` producer sends half messages.  It leaves one in ten open until the broker checks it.
     """
 
     verb = "act"
@@ -63,10 +63,10 @@ class StartProducer(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class StartConsumer(Action):
-    """One or more members of a group; `work_ms`: minimum and maximum processing time of the listener.
+    """Start one or more members of a group.  `work_ms`: minimum and maximum processing time of the listener.
 
-    Without `subscriptions`: settings of the group's newest member, except the fields given.  `client_id_of`: a process
-    of its own with the client id of this member, as a copied container has it.
+    Without `subscriptions` they take over the settings of the group's newest member, except the fields of the action.
+    `client_id_of` starts a separate process with the client id of that member, as a copied container has it.
     """
 
     verb = "act"
@@ -96,12 +96,13 @@ class StartConsumer(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeActor(Action):
-    """Change the given fields; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
+    """Change the fields that have a value; the others stay.
 
-    `slow_queue` (broker-a:3) with `slow_ms` makes the next message slow that comes to this member from that queue.
+    `slow_key` with `slow_ms` makes one key slow; an empty key ends that.  `slow_queue` (broker-a:3) with `slow_ms`
+    makes the member's next message of that queue slow.  A new `expression` has the kind of the old one.
 
-    A new `expression` is of the same kind as the consumer's subscriptions.  Of a transactional producer, `fail_percent`
-    are rolled back, and `handler` "undecided" leaves all open until the broker checks, "silent" after that too.
+    A transactional producer rolls back `fail_percent` of its messages.  Its `handler` "undecided" leaves all open until
+    the broker checks them; "silent" does not respond to the check either.
     """
 
     verb = "act"
@@ -145,7 +146,7 @@ class CrashActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class RestartActor(Action):
-    """Start it again as a new process: a new client id with the old label."""
+    """Start it again as a new process, with the same label and a new client id."""
 
     verb = "act"
     said = "{actor} restarted"
@@ -163,7 +164,7 @@ class RemoveActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class HangActor(Action):
-    """No heartbeat, no pull, no renewal; the connection stays."""
+    """Hang the process: it sends no heartbeats, pulls and lock renewals; its connections stay open."""
 
     verb = "act"
     said = "{actor} hung"
@@ -172,7 +173,7 @@ class HangActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeActor(Action):
-    """Continue after a hang."""
+    """Resume a hung process."""
 
     verb = "act"
     said = "{actor} resumed"
@@ -181,7 +182,7 @@ class ResumeActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class SendMessages(Action):
-    """Send `count` generated messages (at `rate_per_s`, or at once), or the given rows."""
+    """Send `count` generated messages (at `rate_per_s`, or at once), or `rows`."""
 
     verb = "act"
     said = {
@@ -204,10 +205,10 @@ class SendMessages(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class SetStrategy(Action):
-    """All members of the group use this allocation strategy from their next rebalance on.
+    """Set the allocation strategy of all members of a group, from their next rebalance on.
 
-    `rooms`: `east` may be consumed from, `east@broker-a` places a broker.  `queues_by_member`: for CONFIG, label → rows
-    such as broker-a:3 (of the member's topics) or keys such as orders/broker-a/3.
+    `rooms`: `east` is a room whose queues are consumed, `east@broker-a` assigns a broker to a room.
+    `queues_by_member` is for CONFIG: label → rows such as broker-a:3 or keys such as orders/broker-a/3.
     """
 
     verb = "act"

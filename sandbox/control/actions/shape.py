@@ -57,7 +57,7 @@ class ChangeBroker(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class AgeFiles(Action):
-    """Set the files' times back, so that retention treats them as old."""
+    """Set the times of the files back by `hours`, so that retention treats them as old."""
 
     verb = "shape"
     said = "files of {broker} aged by {hours} h"

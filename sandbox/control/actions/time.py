@@ -9,7 +9,7 @@ from sandbox.control.fields import Between, Name
 
 @dataclass(frozen=True, kw_only=True)
 class SetRate(Action):
-    """0 pauses; 0.1 is slow motion; 60 is a minute per second."""
+    """Set the rate of the sandbox clock: 0 pauses it, 1 is real time, 60 is a minute per second."""
 
     verb = "time"
     said = {"": "clock set to {rate}×", "rate=0": "sandbox clock stopped"}
@@ -18,7 +18,7 @@ class SetRate(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class Step(Action):
-    """Run until the next fact, the next event of one type, or for some milliseconds; then pause again."""
+    """Run until the next fact or the next event of the type `until`, at most `ms`; then pause again."""
 
     verb = "time"
     said = "sandbox clock advanced one step"

@@ -9,7 +9,7 @@ from sandbox.control.fields import Name
 
 @dataclass(frozen=True, kw_only=True)
 class EndTransaction(Action):
-    """Send the broker the end of an open transaction, as its producer would."""
+    """End an open transaction by the request that its producer would send."""
 
     verb = "act"
     said = {

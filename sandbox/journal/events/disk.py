@@ -68,7 +68,7 @@ class DiskChanged(NamedTuple):
 )
 @said("bad", "damaged", "{broker} does not start: {file} {why}, and its backup is not readable", "bad")
 class TableDamaged(NamedTuple):
-    """A table of a starting broker is not what it should be (RocketMQ: `ConfigManager.load`)."""
+    """A broker could not read one of its tables at its start (RocketMQ: `ConfigManager.load`)."""
 
     broker: str
     table: str
@@ -89,7 +89,7 @@ class TableDamaged(NamedTuple):
     "warn",
 )
 class TableLossAccepted(NamedTuple):
-    """The broker may start with this table empty; `kept`: the new names of its damaged files."""
+    """The broker may start with this table empty.  `kept`: the new names of the damaged files."""
 
     broker: str
     table: str

@@ -1,4 +1,4 @@
-"""Events of guided labs.  Answers to the later questions of a step are actions (`AnswerStep`)."""
+"""Events of guided labs.  Other answers than predictions are actions (`AnswerStep`)."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from sandbox.kernel.sentences import Plural
 class LabStarted(NamedTuple):
     """The start of a lab; `seed` and `attempt` reproduce its names and numbers.
 
-    `exam`: without hints, and graded by right predictions.
+    An `exam` has no hints, and right predictions count.
     """
 
     lab: str
@@ -24,7 +24,7 @@ class LabStarted(NamedTuple):
 @said("ok", "lab", "lab {lab} done: {score} of 100", "act")
 @said("ok", "lab", "lab {lab} done", "act", when="score=null")
 class LabFinished(NamedTuple):
-    """`score`: of 100; readers from whom the course withholds it get null"""
+    """The end of a lab.  `score` is of 100, and null for readers from whom the course withholds it."""
 
     lab: str
     attempt: int
@@ -33,7 +33,7 @@ class LabFinished(NamedTuple):
 
 @said("move", "predicted", "step {step}: predicted {value}")
 class PredictionGiven(NamedTuple):
-    """Stored before anything is revealed"""
+    """A prediction, stored before its answer is revealed."""
 
     lab: str
     step: int
@@ -53,7 +53,7 @@ class HintTaken(NamedTuple):
     Plural("evidence", "step {step} done, based on {evidence} event", "step {step} done, based on {evidence} events"),
 )
 class StepMet(NamedTuple):
-    """`evidence`: the events it rests on; `why`: in English, and on the lab's panel in the reader's language"""
+    """A step is completed.  `evidence` has the `seq` of the events that show it, `why` a sentence in English."""
 
     lab: str
     step: int

@@ -28,8 +28,9 @@ class SandboxSlept(NamedTuple):
 @said("ok", "awake", "woken; time asleep unknown", when="slept_ms=null")
 @said("ok", "awake", "woken after {slept_ms}")
 class SandboxWoken(NamedTuple):
-    """`slept_ms`: of the machine's clock, from closing to waking; None: the moment of closing is unknown (a kill, a
-    release before it was kept, a machine's clock that was set back).
+    """The sandbox is awake again.  `slept_ms` is the time on the machine's clock from closing to waking.
+
+    It is null if that time is unknown: after a kill, in journals of older releases, or if the clock was set back.
     """
 
     reason: str
@@ -53,14 +54,14 @@ STRETCH_ENDS = ("kill", "ports", "disk", "engine", "origin", "files")
 )
 @said("quiet", "recorded", "from here on the run cannot be replayed: {why}")
 class StretchEnded(NamedTuple):
-    """Up to the event before, executing the actions again writes the same journal (`manage.py replay`)."""
+    """The end of a reproducible stretch: `manage.py replay` writes the same journal up to the event before."""
 
     why: str  # one of STRETCH_ENDS
 
 
 @said("move", "action", "{what}, by {by}", "act")
 class ActionTaken(NamedTuple):
-    """A user or program acted; `fields` are the action's, as JSON values."""
+    """A user or program executed an action; `fields` are the action's fields as JSON values."""
 
     action: str
     fields: dict[str, Any]
@@ -77,7 +78,7 @@ class ClockChanged(NamedTuple):
 
 @said("warn", "limit", "{limit}: {value} of {allowed} for {who}", "warn")
 class LimitReached(NamedTuple):
-    """At most one per limit and second."""
+    """A limit was exceeded.  At most one event per limit and second."""
 
     limit: str
     value: Long
@@ -87,7 +88,7 @@ class LimitReached(NamedTuple):
 
 @said("quiet", "skipped", "details of busy seconds omitted")
 class FlowSkipped(NamedTuple):
-    """The valve was closed: these flow events were not written.  Ranges are first and last offset."""
+    """Flow events omitted because their rate exceeded the limit.  Ranges have a first and a last offset."""
 
     from_ms: int
     to_ms: int

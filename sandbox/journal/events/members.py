@@ -73,7 +73,7 @@ class SubscriptionChanged(NamedTuple):
     "move",
 )
 class QueuesAssigned(NamedTuple):
-    """The queues one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
+    """The queues that one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
 
     group: str
     client_id: str
@@ -146,7 +146,7 @@ class QueueUnlocked(NamedTuple):
 
 @said("lock", "lock expired", "{who} treats its lock on {queue} as expired")
 class LockLapsed(NamedTuple):
-    """The client no longer trusts its own lock (30 s without a renewal)."""
+    """A client treats its own lock as expired, after 30 s without a renewal."""
 
     group: str
     client_id: str

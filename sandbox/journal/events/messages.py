@@ -9,7 +9,7 @@ from sandbox.kernel.sentences import Plural
 
 @flow
 class MessagesStored(NamedTuple):
-    """One per queue and turn"""
+    """Messages stored in a queue; one event per queue and turn of the engine."""
 
     topic: str
     broker: str
@@ -60,7 +60,7 @@ class PullSuspended(NamedTuple):
 
 @flow
 class PullAnswered(NamedTuple):
-    """`skipped_by_hash` counts by tags: messages excluded by a SQL92 condition are not counted"""
+    """The response to a pull.  `skipped_by_hash` counts messages skipped by tag, not by an SQL92 condition."""
 
     group: str
     client_id: str
@@ -79,7 +79,7 @@ class PullAnswered(NamedTuple):
 
 @flow
 class MessagesFiltered(NamedTuple):
-    """Dropped by tag text at the client"""
+    """Messages dropped by the client because their tag differs, although the hash is the same."""
 
     group: str
     client_id: str
@@ -92,7 +92,10 @@ class MessagesFiltered(NamedTuple):
 
 @said("warn", "still compressed", "{who} received {queue} {offset} with its body as stored: {why}", "warn")
 class BodyLeftPacked(NamedTuple):
-    """A listener gets a body as stored, because it cannot be decompressed; at most once a second and member."""
+    """A body that the client cannot decompress; the listener receives it as stored.
+
+    At most one event per second and member.
+    """
 
     group: str
     client_id: str
@@ -105,7 +108,7 @@ class BodyLeftPacked(NamedTuple):
 
 @flow
 class MessagesConsumed(NamedTuple):
-    """One per batch of a listener, at its end"""
+    """The end of a listener's call; one event per batch."""
 
     group: str
     client_id: str
@@ -133,7 +136,7 @@ class MessagesConsumed(NamedTuple):
     "warn",
 )
 class CrashRepeated(NamedTuple):
-    """After a crash: this many messages of the crashed process came again to listeners, and no more will."""
+    """The final number of messages of a crashed process that listeners received again."""
 
     group: str
     client_id: str  # the crashed client
@@ -156,7 +159,7 @@ class FlowControlChanged(NamedTuple):
 
 @said("warn", "pinned", "{queue} pinned at {offset} by {key}", "warn")
 class MessagePinned(NamedTuple):
-    """The oldest unfinished message of a queue is older than 15 s; once per message."""
+    """The oldest unfinished message of a queue is older than 15 s.  One event per message."""
 
     group: str
     topic: str
@@ -202,7 +205,7 @@ class MessageDeadLettered(NamedTuple):
 @said("move", "once", "{who} consumed {queue} {offset} again in {took_ms}: {result}", when="remark=null")
 @said("warn", "once", "{queue} {offset} again: {result}, {remark}", "warn")
 class MessageConsumedOnce(NamedTuple):
-    """A member was asked to consume one message (request 309): no offset is committed, no retry follows."""
+    """A member consumed one message on request (309): without a commit and without a retry."""
 
     group: str
     client_id: str
@@ -226,7 +229,7 @@ class DelayedMessageDue(NamedTuple):
 
 @said("quiet", "prepared", "{producer_group} prepared {transaction_id}")
 class TransactionPrepared(NamedTuple):
-    """A half message is stored; `half_offset` is its place in the half queue."""
+    """A half message was stored; `half_offset` is its offset in the half queue."""
 
     producer_group: str
     transaction_id: str  # the client's UNIQ_KEY
@@ -241,7 +244,7 @@ class TransactionPrepared(NamedTuple):
     when="client_id=null",
 )
 class TransactionChecked(NamedTuple):
-    """The broker asked a producer for the state of a transaction; the half message has a new offset since then."""
+    """The broker requested the state of a transaction from a producer and stored the half message at a new offset."""
 
     producer_group: str
     transaction_id: str

@@ -93,7 +93,10 @@ class LinkChanged(NamedTuple):
     when="lost_write_queues",
 )
 class TopicChanged(NamedTuple):
-    """`lost_…`: of a topic of this name that was lost when the broker started (`TopicReverted`); None: none was."""
+    """A topic was created, changed or deleted at a broker.
+
+    `lost_…`: the queues of a topic with this name that the broker lost at its start (`TopicReverted`), else null.
+    """
 
     topic: str
     broker: str
@@ -126,9 +129,9 @@ class TopicChanged(NamedTuple):
     "bad",
 )
 class TopicReverted(NamedTuple):
-    """A starting broker has a topic otherwise than its process before had it: a change had not reached the disk.
+    """A broker started with an older version of a topic, because a change had not been written to disk.
 
-    `read_queues`, `write_queues`, `permission`: None: the topic is gone.  `was_…`: None: it had been deleted.
+    `read_queues`, `write_queues` and `permission` are null if the topic is gone; `was_…` if it had been deleted.
     """
 
     topic: str
@@ -154,7 +157,10 @@ class TopicReverted(NamedTuple):
     "bad",
 )
 class GroupReverted(NamedTuple):
-    """Settings of a group that had not reached the disk: name in RocketMQ's table, value before, value now."""
+    """A broker started with older settings of a group, because a change had not been written to disk.
+
+    `changes`: name in RocketMQ's table, value before, value now.
+    """
 
     group: str
     broker: str

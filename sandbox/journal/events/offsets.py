@@ -10,7 +10,7 @@ from sandbox.kernel.sentences import Plural
 @flow
 @said("quiet", "commit", "{queue} committed {offset}")
 class OffsetCommitted(NamedTuple):
-    """Only when the value changed"""
+    """A changed committed offset.  A commit of the same value writes no event."""
 
     group: str
     topic: str
@@ -40,9 +40,9 @@ class OffsetsPersisted(NamedTuple):
     "bad",
 )
 class OffsetsReverted(NamedTuple):
-    """A starting broker has other offsets than its process before: these had not reached the disk.
+    """A broker started with older offsets, because the newer ones had not been written to disk.
 
-    `queues`: queue key, offset before, offset now; −1: none.
+    `queues`: queue key, offset before, offset now; −1 means no offset.
     """
 
     group: str
@@ -62,7 +62,10 @@ class OffsetsReverted(NamedTuple):
     "bad",
 )
 class DelayOffsetsReverted(NamedTuple):
-    """Delayed messages between the two offsets are delivered again.  `levels`: level, offset before, offset now."""
+    """A broker started with older offsets of delay levels; it delivers the messages between again.
+
+    `levels`: level, offset before, offset now.
+    """
 
     broker: str
     how: str  # killed, power_cut, damaged
@@ -72,7 +75,7 @@ class DelayOffsetsReverted(NamedTuple):
 @said("warn", "reset", "offsets of {group} moved: {replayed} redelivered, {skipped} skipped", "act")
 @said("warn", "reset", "offsets of {group} restored", "act", when="method=undo")
 class OffsetsReset(NamedTuple):
-    """`rows`: queue key, offset before (−1: none), offset after."""
+    """A reset of a group.  `rows`: queue key, offset before (−1: none), offset after."""
 
     reset_id: str
     group: str

@@ -16,7 +16,7 @@ class NodeSilent(NamedTuple):
 @said("ok", "answers", "{node} ({address}) answers again after {silent_ms}")
 @said("ok", "answers", "{node} ({address}) answers", when="silent_ms=null")
 class NodeAnswered(NamedTuple):
-    """`silent_ms` None: its first answer."""
+    """A node answers.  `silent_ms` is null for its first answer."""
 
     node: str
     address: str
@@ -26,9 +26,9 @@ class NodeAnswered(NamedTuple):
 @said("warn", "lag", "{group} is {lag} behind, above the threshold of {mark}", "warn", when="state=over")
 @said("ok", "lag", "{group} is {lag} behind, below half the threshold of {mark}")
 class LagMarked(NamedTuple):
-    """A crossing of a group's lag mark, over all its topics, with retry topics.
+    """The lag of a group crossed the threshold `mark`, or half of it on the way down.
 
-    `queues`: number of queues, out of `of`, with a known lag.
+    The lag covers all topics with their retry topics.  `queues` of `of` queues have a known lag.
     """
 
     group: str

@@ -29,7 +29,7 @@ from sandbox.pipeline.spark.master_address import Where, look_for
 __all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOODBYE_S = 20.0  # Spark stops its executors
 SECOND_COMPILER_LATE = " ".join(
     f"-XX:Tier4{name}Threshold={calls}"
