@@ -9,16 +9,16 @@ from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.queries.questions.answers import ANSWERS
 
 
-class Door: ...
+class Request: ...
 
 
-class Open(Door): ...
+class Open(Request): ...
 
 
-class Close(Door): ...
+class Close(Request): ...
 
 
-def opens(cluster: str, door: Open) -> int:
+def opens(cluster: str, request: Open) -> int:
     return len(cluster)
 
 
@@ -28,14 +28,14 @@ def test_every_action_and_every_question_has_its_function() -> None:
 
 
 def test_a_kind_without_a_function_is_named_at_import() -> None:
-    handlers: Handlers[Door, int] = Handlers(Door)
+    handlers: Handlers[Request, int] = Handlers(Request)
     assert handlers.takes(Open)(opens) is opens
     with pytest.raises(TypeError, match="no function of house takes Close"):
         handlers.complete("house", [])
 
 
 def test_two_functions_of_one_kind_are_named_at_import() -> None:
-    handlers: Handlers[Door, int] = Handlers(Door)
+    handlers: Handlers[Request, int] = Handlers(Request)
     handlers.takes(Open)(opens)
     with pytest.raises(TypeError, match="Open is taken by opens and opens"):
         handlers.takes(Open)(opens)
