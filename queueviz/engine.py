@@ -22,7 +22,6 @@ from sandbox.kernel.errors import EngineBusy
 if TYPE_CHECKING:
     from queueviz.engines.pool import Pool
     from queueviz.engines.ray_pool import RayPool
-    from sandbox.cluster.config import HostConfig
     from sandbox.hosting.engine import Engine
     from sandbox.hosting.port import EnginePort
     from sandbox.queries.rows.labs import LabRow
@@ -89,20 +88,9 @@ def lab_of(slug: str) -> LabRow | None:
     return row
 
 
-def config_of(number: int = 0, engines: int = 1) -> HostConfig:
-    """Return the configuration of engine `number` of `engines` on this machine's addresses."""
-    from queueviz.engines.pool import with_ports_of
-    from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
-
-    config = HostConfig(
-        node_host=settings.QUEUEVIZ_NODE_ADDRESS,
-        first_port=settings.QUEUEVIZ_FIRST_PORT,
-        history_s=settings.QUEUEVIZ_HISTORY_S,
-    )
-    return with_ports_of(config, number, engines)
-
-
 def _start() -> AnyEngine:
+    from queueviz.engines.host_config import host_config  # a command without an engine need not load it
+
     started: AnyEngine
     if settings.QUEUEVIZ_RAY_ADDRESS:
         from queueviz.engines.ray_pool import RayPool
@@ -111,10 +99,10 @@ def _start() -> AnyEngine:
     elif _processes:
         from queueviz.engines.pool import Pool
 
-        started = Pool(Path(settings.QUEUEVIZ_HOME), config_of(), _processes, settings.LOGGING).start()
+        started = Pool(Path(settings.QUEUEVIZ_HOME), host_config(), _processes, settings.LOGGING).start()
     else:
         from sandbox.hosting.engine import Engine
 
-        started = Engine(settings.QUEUEVIZ_HOME, config_of()).start()
+        started = Engine(settings.QUEUEVIZ_HOME, host_config()).start()
     atexit.register(stop)
     return started

@@ -159,7 +159,7 @@ class EngineActor:
         django.setup()
         from django.conf import settings
 
-        from queueviz.engine import config_of
+        from queueviz.engines.host_config import host_config
         from queueviz.engines.lease_rows import LeaseRows
 
         home = Path(settings.QUEUEVIZ_HOME)
@@ -170,7 +170,7 @@ class EngineActor:
             threading.Thread(target=self._keep_renewing, name="engine-lease", daemon=True).start()
             self._engine = Engine(
                 home,
-                config_of(self._number, self._engines),
+                host_config(self._number, self._engines),
                 share=Share(self._number, frozenset()),
                 lease=self._lease,
                 beside=self._converse,

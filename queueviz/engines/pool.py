@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +12,7 @@ from zlib import crc32
 from queueviz.engines import wire
 from queueviz.engines.child import Child
 from queueviz.engines.futures import failed, settle
+from queueviz.engines.host_config import with_ports_of
 from queueviz.engines.port import Listener, PoolPort
 from sandbox.attached.settings import is_attached
 from sandbox.cluster.config import HostConfig
@@ -30,13 +30,6 @@ FIRST_PAUSE_S = 0.1  # before an engine that ended is started again; doubled eac
 MOST_PAUSE_S = 15.0
 WELL_S = 30.0
 STOP_WITHIN_S = 6.0
-
-
-def with_ports_of(config: HostConfig, index: int, number: int) -> HostConfig:
-    """Return the configuration with ports for new sandboxes that no other engine uses."""
-    width = (config.last_port - config.first_port) // number
-    first = config.first_port + index * width
-    return replace(config, first_port=first, last_port=first + width)
 
 
 class Pool:

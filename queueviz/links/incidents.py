@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
+from queueviz.engines.host_config import host_config
 from queueviz.links import recipe_links
 from queueviz.refusals import filled
 from queueviz.slugs import root_of
@@ -40,7 +41,7 @@ _remembered: OrderedDict[str, Remembered] = OrderedDict()
 
 
 def order(incident: Incident) -> RunOrder:
-    return order_of(incident, engine.config_of())
+    return order_of(incident, host_config())
 
 
 def cards(visitor: Visitor) -> list[dict[str, Any]]:
