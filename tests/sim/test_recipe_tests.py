@@ -74,5 +74,5 @@ def test_what_is_no_recipe_or_ends_asleep_is_refused(tmp_path: Path) -> None:
     slept = list(rows_since(stage.directory / "journal", 0))[-1]["seq"]
     text = pack(stage.machine.sim.run(stage.host.branches.recipe(SLUG, slept)), LIMITS)
     stage.close()
-    with pytest.raises(ActionRefused, match="ends asleep"):
+    with pytest.raises(ActionRefused, match="ends while the sandbox is asleep"):
         Sandbox(recipe=text)
