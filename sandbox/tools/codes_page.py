@@ -20,7 +20,7 @@ from sandbox.transport.loopback import LoopbackNetwork
 
 FIRST_OF_5 = 343  # from here on: sent only by RocketMQ 5.x
 ABOUT = (
-    "Which node serves which request. What a broker or a client does not serve it answers with 3; a name server says",
+    "Request codes and the nodes that serve them. What a broker or a client does not serve it answers with 3; a name server says",
     f"nothing. Codes from {FIRST_OF_5} on are sent by peers of RocketMQ 5.x only.",
 )
 
