@@ -325,7 +325,7 @@ def raised_descriptor_limit() -> int:
 
 def _no_port(ip: str, port: int, error: OSError) -> CannotStart:
     reason = "another program uses this port" if error.errno == errno.EADDRINUSE else _sentence(error)
-    return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Choose another address with --listen.")
+    return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Change --listen.")
 
 
 def _sentence(error: BaseException) -> str:

@@ -20,8 +20,8 @@ from sandbox.transport.loopback import LoopbackNetwork
 
 FIRST_OF_5 = 343  # from here on: sent only by RocketMQ 5.x
 ABOUT = (
-    "Request codes and the nodes that serve them. What a broker or a client does not serve it answers with 3; a name server says",
-    f"nothing. Codes from {FIRST_OF_5} on are sent by peers of RocketMQ 5.x only.",
+    "Request codes and the nodes that serve them. To any other code a broker or a client responds with 3; a name",
+    f"server does not respond. Only peers of RocketMQ 5.x send codes from {FIRST_OF_5} on.",
 )
 
 

@@ -40,8 +40,8 @@ def settled(properties: Mapping[str, str]) -> Values:
         number = {int: WHOLE, float: FRACTION}.get(kind.type) if kind is not None else None
         if kind is not None and number is not None and not number.fullmatch(value):
             notes.append(
-                f"{key}={text} is not a number. RocketMQ ignores such a value and uses {kind.default}; this broker does "
-                "the same."
+                f"{key}={text} is not a number. RocketMQ ignores such a value and uses {kind.default}, as does "
+                "this broker."
             )
             continue
         used[key] = value
@@ -55,9 +55,7 @@ def settled(properties: Mapping[str, str]) -> Values:
                 f"this broker uses {value}."
             )
         elif value.lower() == "true":
-            notes.append(
-                f"{key}={value} has trailing blanks. RocketMQ reads it as false; this broker reads it as true."
-            )
+            notes.append(f"{key}={value} has trailing blanks. RocketMQ reads it as false, this broker as true.")
     return Values(used, tuple(notes))
 
 

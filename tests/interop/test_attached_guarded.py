@@ -126,5 +126,5 @@ def test_the_pipeline_reads_it_with_its_keys_and_says_what_it_says_without(scene
         return sum(batch.num_rows for partition in reader.partitions() for batch in reader.read(partition))
 
     assert rows(accessKey=KEYS[0], secretKey=KEYS[1]) == 20
-    with pytest.raises(NotForUs, match=f"broker-a does not let queue broker-a:0 of topic {TOPIC} be read: "):
+    with pytest.raises(NotForUs, match=f"broker-a refuses reads of queue broker-a:0 of topic {TOPIC}: "):
         rows(accessKey=KEYS[0], secretKey="not its secret")

@@ -131,7 +131,7 @@ def test_avro_bodies_become_the_columns_of_their_schema(run: Run, tmp_path: Path
     [
         ("", "None of the first 10000 bodies is a JSON object with a field: name the columns by --option bodySchema"),
         ("a INT,", "Line 1, character 7 of bodySchema: Syntax error at "),
-        ("a INT, A INT", "Bodies have two fields that would be the column a: name one of them in bodySchema."),
+        ("a INT, A INT", "Bodies have two fields for the column a. Name one of them in bodySchema."),
     ],
 )
 def test_columns_that_cannot_be_are_said(run: Run, tmp_path: Path, schema: str, why: str) -> None:

@@ -151,14 +151,14 @@ def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: P
     assert len(ones) == len(found) / 2
     assert sorted(ones, key=str) == sorted(twos, key=str)
     *_, last = run("export", out=tmp_path / "none")
-    assert last["why"] == "There is no store to export: name one with --store, or a sandbox that has stored something."
+    assert last["why"] == "No store to export. Choose one with --store, or a sandbox with stored messages."
 
 
 @pytest.mark.parametrize(
     ("job", "options", "why"),
     [
-        ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
-        ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet, iceberg."),
+        ("exprot", {}, f"No job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
+        ("export", {"format": "xml"}, "Unknown value --format xml. Choose ndjson, csv, parquet, iceberg."),
         (
             "export",
             {"colour": "red"},
@@ -182,6 +182,6 @@ def test_a_missing_store_ends_in_a_sentence_and_leaves_the_last_good_result(
     out = tmp_path / "out"
     before = manifest_of(out)
     *_, last = run("export", store=tmp_path / "nowhere")
-    assert last["why"].startswith(f"{tmp_path}/nowhere is no store: it has no directory commitlog.")
+    assert last["why"].startswith(f"{tmp_path}/nowhere is not a store: it has no directory commitlog.")
     assert manifest_of(out) == before
     assert sorted(path.name for path in out.iterdir()) == sorted([NAME, f"run-{before.run if before else ''}"])

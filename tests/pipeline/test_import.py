@@ -136,38 +136,38 @@ def test_an_import_that_is_run_again_under_its_name_sends_nothing_twice(
 
 GOOD = json.dumps({"body": "YQ==", "keys": "k"})
 BAD_ROWS = [
-    ("ndjson", [GOOD, "{no json", GOOD], {}, "Row 2 of {path}: it is no JSON object. Nothing was sent."),
+    ("ndjson", [GOOD, "{no json", GOOD], {}, "Row 2 of {path}: it is not a JSON object. Nothing was sent."),
     (
         "ndjson",
         [GOOD, GOOD, '{"keys": "k"}'],
         {},
-        "Row 3 of {path}: it has no body, which would be the body. Nothing was sent.",
+        "Row 3 of {path}: it has no body for the body. Nothing was sent.",
     ),
     (
         "ndjson",
         [GOOD, '{"body": "no base64!"}'],
         {},
-        "Row 2 of {path}: body is no base64; say --option body_as=text if it is the body itself. Nothing was sent.",
+        "Row 2 of {path}: body is not base64; set --option body_as=text for plain text. Nothing was sent.",
     ),
     (
         "ndjson",
         [GOOD, GOOD, '{"body": ""}'],
         {},
-        "Row 3 of {path}: body is empty, and no broker takes a message without a body. Nothing was sent.",
+        "Row 3 of {path}: body is empty, and brokers refuse a message without a body. Nothing was sent.",
     ),
     (
         "csv",
         ["body,properties", "YQ==,", 'YQ==,"{"'],
         {},
-        "Row 2 of {path}: properties is no JSON object of names and values. Nothing was sent.",
+        "Row 2 of {path}: properties is not a JSON object of names and values. Nothing was sent.",
     ),
     (
         "csv",
         ["body,keys", "YQ==,k", "YQ=="],
         {},
-        "Row 2 of {path}: it has not as many columns as the header. Nothing was sent.",
+        "Row 2 of {path}: its number of columns differs from the header. Nothing was sent.",
     ),
-    ("csv", ["text,keys", "a,k"], {}, "{path} has no column body, which would be the body. Columns are: text, keys."),
+    ("csv", ["text,keys", "a,k"], {}, "{path} has no column body for the body. Columns are: text, keys."),
 ]
 
 
@@ -187,10 +187,10 @@ def test_a_row_that_is_none_is_named_and_nothing_is_sent(
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({}, "Name what to send: --option path=FILE, or a directory of files."),
-        ({"path": "/nowhere/at.all"}, "There is no file /nowhere/at.all."),
-        ({"path": __file__, "body_as": "hex"}, "--body_as hex is not known here: choose base64, text."),
-        ({"path": __file__}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+        ({}, "Choose the rows to send: --option path=FILE, or a directory of files."),
+        ({"path": "/nowhere/at.all"}, "No file /nowhere/at.all."),
+        ({"path": __file__, "body_as": "hex"}, "Unknown value --body_as hex. Choose base64, text."),
+        ({"path": __file__}, "The option names is missing. Set it to the name servers, such as 127.0.0.1:9876."),
     ],
 )
 def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, options: dict[str, str], why: str) -> None:
@@ -202,7 +202,7 @@ def test_a_broker_that_is_away_is_said_and_how_to_go_on(run: Run, tmp_path: Path
     path = tmp_path / "rows.json"
     path.write_text(GOOD + "\n")
     *_, last = run("import", format="ndjson", path=str(path), names=f"127.0.0.1:{free_ports()}", topic="In", run="r2")
-    assert last["why"].startswith("There is no name server at 127.0.0.1:")
+    assert last["why"].startswith("No name server answers at 127.0.0.1:")
     assert last["why"].endswith(
-        "Some rows may have been sent before; with --option run=r2 the same import sends the others only."
+        "Some rows may have been sent. With --option run=r2 the same import sends only the others."
     )

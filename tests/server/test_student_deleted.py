@@ -203,10 +203,10 @@ def test_the_command_says_what_is_not_there(lesson: Lesson, tmp_path: Path) -> N
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["Quokka", "Lynx"]
     (tmp_path / "x").write_text("x")
     for arguments, said in (
-        (("list", "nowhere"), "There is no course nowhere"),
+        (("list", "nowhere"), "No course nowhere"),
         (("delete", lesson.course, "Nobody"), "No student of this course has the pseudonym Nobody"),
         (("export", lesson.course, "Lynx", "--to", str(tmp_path)), "is not empty"),
-        (("delete", lesson.course, "Lynx", "--url", "http://127.0.0.1:1"), "Nobody answers at http://127.0.0.1:1"),
+        (("delete", lesson.course, "Lynx", "--url", "http://127.0.0.1:1"), "No server answers at http://127.0.0.1:1"),
     ):
         refused = run("student", *arguments, home=home)
         assert refused.returncode == 1

@@ -1,4 +1,4 @@
-"""`manage.py demo_course [--students 12]`: a course with simulated students, for a teacher's first look (docs/demo.md)."""
+"""`manage.py demo_course [--students 12]`: a course with simulated students (docs/demo.md)."""
 
 import argparse
 import secrets

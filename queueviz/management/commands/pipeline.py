@@ -177,7 +177,7 @@ class Command(BaseCommand):
         self.stdout.write(
             "No grade is published. Publish with --publish or on the results page of the course."
             if done is None
-            else f"Published: {done.changed} grades changed, {done.went_on} kept because their students continued since."
+            else f"Published: {done.changed} grades changed, {done.went_on} kept: their students continued since."
         )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             type=engines_number,
             default=settings.QUEUEVIZ_ENGINES,
             metavar="N",
-            help="number of engine processes; auto: from the cores; 0: a thread of this process (default: QUEUEVIZ_ENGINES)",
+            help="engine processes; auto: by cores; 0: a thread of this process (default: QUEUEVIZ_ENGINES, else 0)",
         )
         parser.add_argument(
             "--without-worker",

@@ -49,7 +49,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     table = _read(job_input, kind, path, names)
     if names["body"] not in table.columns:
         raise WrongOption(
-            f"{path} has no column {names['body']}for the body. Columns are: "
+            f"{path} has no column {names['body']} for the body. Columns are: "
             f"{', '.join(column for column in table.columns if column != BAD)}."
         )
     rows = _rows(table, kind, names, one_of(options, "body_as", BODIES))
@@ -173,11 +173,11 @@ def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | N
         return "its number of columns differs from the header" if kind == "csv" else "it is not a JSON object"
     body, pairs = row.get(names["body"]), row.get(names["properties"])
     if body is None:
-        return f"it has no {names['body']}for the body"
+        return f"it has no {names['body']} for the body"
     if not body:
         return f"{names['body']} is empty, and brokers refuse a message without a body"
     if kind != "parquet" and body_as == "base64" and not _is_base64(body):
-        return f"{names['body']} is not base64; set --option body_as=text if the column holds plain text"
+        return f"{names['body']} is not base64; set --option body_as=text for plain text"
     if isinstance(pairs, str):
         try:
             pairs = orjson.loads(pairs)

@@ -60,7 +60,7 @@ def resolved(
     for queue in sorted(explicit):
         if queue not in queue_ends:
             raise ClientError(
-                f"Option {option} names {named(queue)}, which this read does not include. Remove it, or correct its name."
+                f"Option {option} names {named(queue)}, which is not read. Remove it, or correct its name."
             )
     special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
     places = {queue: explicit.get(queue, special) for queue in queue_ends}

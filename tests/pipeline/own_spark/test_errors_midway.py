@@ -74,7 +74,7 @@ def test_a_process_that_is_killed_is_told_of_with_the_place_of_its_last_words(go
     assert command.returncode == 1
     [log] = (tmp_path / "pipeline" / ".spark").glob("*.log")
     assert said == (
-        f"CommandError: Spark's process was killed (SIGKILL) before the job was done; what it said is in {log}.\n"
+        f"CommandError: The Spark process was killed (SIGKILL) before the job was done. Its output is in {log}.\n"
     )
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None
 
@@ -92,5 +92,5 @@ def test_an_interruption_says_that_nothing_has_changed(golden: Path, tmp_path: P
         )
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=WITHIN_S)
-    assert (command.returncode, said) == (130, "CommandError: It was interrupted; the last result is as it was.\n")
+    assert (command.returncode, said) == (130, "CommandError: Interrupted. The last result is unchanged.\n")
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None

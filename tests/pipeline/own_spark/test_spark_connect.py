@@ -31,7 +31,7 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
         assert json.loads(done.stdout)["tables"] == {"messages": 153}
         before = manifest_of(out)
         why = refused(tmp_path, "export", "--store", tmp_path / "nowhere", "--remote", remote, "--out", out)
-        assert why.startswith(f"{tmp_path}/nowhere is no store")
+        assert why.startswith(f"{tmp_path}/nowhere is not a store")
         assert manifest_of(out) == before
         with (
             (tmp_path / "words").open("wb") as words,

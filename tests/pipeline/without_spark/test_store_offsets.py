@@ -144,7 +144,7 @@ def test_what_retention_took_before_it_was_read_is_told_or_left_out(broker: Brok
         strict.run()
     assert str(why.value) == (
         f"Queue 0 of topic orders no longer has the messages 5 to {first - 1}: retention removed "
-        "them before they were read. Set failOnDataLoss to false to go on with what is there."
+        "them before they were read. Set failOnDataLoss to false to continue with the existing messages."
     )
     assert [row[3] for row in loose.run()] == list(range(first, 65))
 
@@ -182,7 +182,7 @@ def test_a_queue_made_anew_is_told_and_one_that_is_away_keeps_its_place(broker: 
     (broker.root / "away").rename(away)
     assert stream.run() == []
     Path(away / f"{0:020}").write_bytes(bytes(200))
-    with pytest.raises(StoreError, match="Queue 1 of topic orders ends at 0, so there is no 3 to go on from"):
+    with pytest.raises(StoreError, match="Queue 1 of topic orders ends at 0 and has no offset 3 to continue from"):
         stream.run()
 
 
@@ -225,7 +225,7 @@ def test_reading_once_tells_what_was_deleted_while_it_was_read(broker: Broker) -
     partitions, reader = _planned(path=str(broker.root))
     loose, careless = _planned(path=str(broker.root), failOnDataLoss="false")
     broker.remove_old()
-    with pytest.raises(StoreError, match="00000000000000000000 was deleted while it was read, by retention"):
+    with pytest.raises(StoreError, match="00000000000000000000 was deleted during the read, by retention"):
         [list(reader.read(part)) for part in partitions]
     kept = [row["queueOffset"] for part in loose for batch in careless.read(part) for row in batch.to_pylist()]
     with StoreReader(broker.root) as left:

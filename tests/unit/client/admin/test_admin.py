@@ -215,7 +215,7 @@ def test_a_pull_outside_the_queue_says_where_it_is(stage: Stage) -> None:
 
 
 def test_a_text_that_is_no_message_id_is_the_askers_mistake(stage: Stage) -> None:
-    with pytest.raises(ClientError, match="no offset message id"):
+    with pytest.raises(ClientError, match="not an offset message id"):
         stage.ask(stage.admin.messages.view("7F00"))
 
 
