@@ -127,7 +127,7 @@ class Writer:
             self.send(LATER, number, f"{self.part} level {level}".encode(), number=number, DELAY=str(level))
 
     def _transact(self) -> None:
-        """One committed, one rolled back, one that nobody ended."""
+        """One committed, one rolled back and one open transaction."""
         for number, end in enumerate((COMMIT, ROLLBACK, None)):
             half = self.send(
                 PAID,
@@ -200,7 +200,7 @@ class Served(NamedTuple):
 
 
 def served(line: Line, root: Path) -> Served:
-    """All of it; which queues and keys there are is told by the files."""
+    """Everything in the store; the files determine its queues and keys."""
     kept = list(log_records(root / "commitlog"))
     queues = sorted({(record.topic, record.queue_id) for record in kept if record.in_queue and in_the_open(record)})
     keys = sorted({(record.topic, key) for record in kept for key in record.keys})
@@ -214,7 +214,7 @@ def served(line: Line, root: Path) -> Served:
 
 
 def in_the_open(record: Record) -> bool:
-    """Halves and their ends are in queues that nobody may pull from by a topic's name."""
+    """Half messages and their ends are in queues of system topics, which refuse pulls by name."""
     return not record.topic.startswith("RMQ_SYS")
 
 

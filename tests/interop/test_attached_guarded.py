@@ -113,7 +113,7 @@ def test_without_its_keys_it_says_what_the_brokers_say(scene: Scene) -> None:
         assert "Broker broker-a does not tell everything" in (row["trouble"] or "")
 
 
-def test_a_certificate_nobody_trusts_is_said(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untrusted_certificate_is_reported(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     row = scene.attach(AttachedSettings((scene.server.namesrv,), *KEYS, tls=True))
     assert row["state"] == "unreachable"

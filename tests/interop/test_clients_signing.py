@@ -1,4 +1,4 @@
-"""Clients sign with their keys (ACL 4.x), a broker believes nobody else, and an account does what it may."""
+"""Clients sign with their keys (ACL 4.x); the broker refuses other requests and checks permissions."""
 
 import base64
 import hashlib

@@ -89,7 +89,7 @@ def sound() -> Sound:
 
 
 class Damage(NamedTuple):
-    """What was done, and the files of which one has to have a finding, as long as the record is there that tells."""
+    """A damage, and the files of which one must have a finding while the record that shows it exists."""
 
     what: str
     files: frozenset[str]
@@ -232,7 +232,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         if not damage.files & found and (damage.record is None or sound().is_there(root, damage.record))
     ]
     batch = _batch(root)
-    told = {
+    reported = {
         "batch": [_name(row) for row in batch],
         "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
         "stream": [
@@ -241,7 +241,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         ],
     }
     with StoreReader(root) as reader:
-        told["reader"] = [
+        reported["reader"] = [
             (one.topic, one.queue_id, one.queue_offset)
             for queue in reader.queues()
             for one in reader.read(*queue, 0, 1_000)
@@ -258,15 +258,15 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         said.append(f"sound by the audit {verdict.sound}, by the verification {verified.sound}")
     alike = {(one.code, one.where, one.position, one.text) for one in verified.findings if one.code in ALIKE}
     if alike != (
-        told_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings if one.kind in ALIKE}
+        found_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings if one.kind in ALIKE}
     ):
-        said.append(f"audit and verification disagree about {sorted(alike ^ told_by_audit)}")
-    for who, names in told.items():
+        said.append(f"audit and verification disagree about {sorted(alike ^ found_by_audit)}")
+    for who, names in reported.items():
         said += [f"{who} lost {name}" for name in sorted(good - set(names))]
         said += [f"{who} has {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
         said += [f"{who} has {name}, which never was" for name in sorted(set(names) - set(sound().messages))]
-        if sorted(names) != sorted(told["batch"]):
-            said.append(f"{who} and batch disagree about {sorted(set(names) ^ set(told['batch']))}")
+        if sorted(names) != sorted(reported["batch"]):
+            said.append(f"{who} and batch disagree about {sorted(set(names) ^ set(reported['batch']))}")
     for options, keeps in NARROWED:
         if _batch(root, **options) != [row for row in batch if keeps(row)]:
             said.append(f"{options} chooses other rows than a filter does")

@@ -52,7 +52,7 @@ def streaming(now_s: Callable[[], float] = monotonic, /, **options: str) -> Stre
     return Stream(lambda: StoreStreamReader(asked_of(options), now_s), ROW)
 
 
-def told(root: Path, name: str | None = None) -> list[Row]:
+def reported(root: Path, name: str | None = None) -> list[Row]:
     """What the independent reader finds."""
     with StoreReader(root) as reader:
         return sorted(((name, m.topic, m.queue_id, m.queue_offset, m.body) for m in reader.records()), key=str)

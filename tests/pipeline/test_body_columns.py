@@ -13,7 +13,7 @@ import pytest
 from sandbox.message.compression import ZLIB_FLAGS, compress
 from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.audits import table
-from tests.pipeline.conftest import Run, Told
+from tests.pipeline.conftest import Reports, Run
 from tests.pipeline.store_reads import written
 from tests.pipeline.without_spark.test_bodies_decoded import SCHEMA
 from tests.unit.store.stores import Stores, message
@@ -32,10 +32,10 @@ def store_of(root: Path, bodies: list[bytes]) -> Path:
     return written(stores.sim_disk.image(), root)
 
 
-def exported(run: Run, tmp_path: Path, bodies: list[bytes], **options: str) -> tuple[Told, list[dict[str, Any]]]:
-    told = run("export", store=store_of(tmp_path / "store", bodies), format="parquet", **options)
-    assert told[-1]["state"] == "done", told[-1]
-    return told, sorted(table(tmp_path / "out", "messages"), key=lambda row: int(row["queueOffset"]))
+def exported(run: Run, tmp_path: Path, bodies: list[bytes], **options: str) -> tuple[Reports, list[dict[str, Any]]]:
+    reported = run("export", store=store_of(tmp_path / "store", bodies), format="parquet", **options)
+    assert reported[-1]["state"] == "done", reported[-1]
+    return reported, sorted(table(tmp_path / "out", "messages"), key=lambda row: int(row["queueOffset"]))
 
 
 ODD = [

@@ -139,8 +139,8 @@ def test_csv_and_parquet_hold_the_same_messages(run: Run, golden: Path, tmp_path
     found = pyarrow.parquet.read_table(table).to_pylist()
     assert found == [row for batch in rows_of(golden) for row in batch.to_pylist() if row["topic"] == "GoldenOrder"]
     run("export", store=golden, format="csv", topic="GoldenOrder", out=tmp_path / "csv")
-    told = list(csv.DictReader(lines(tmp_path / "csv", "csv")))
-    assert [row["queueOffset"] for row in told] == [str(row["queueOffset"]) for row in found]
+    reported = list(csv.DictReader(lines(tmp_path / "csv", "csv")))
+    assert [row["queueOffset"] for row in reported] == [str(row["queueOffset"]) for row in found]
 
 
 def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: Path, tmp_path: Path) -> None:

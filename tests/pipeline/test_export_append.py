@@ -68,8 +68,8 @@ def test_what_came_since_is_appended_once(run: Run, put: Put, tmp_path: Path) ->
         ({"partition_by": "topic"}, f"{out} is partitioned by nothing. Set the same partition_by, or"),
     ):
         assert appended(store, **options)["why"].startswith(why)
-    told = run("export", stores={"other": store}, format="parquet", append="true")[-1]
-    assert told["why"] == f"{out} was exported from other stores ({store}). Choose another --out."
+    reported = run("export", stores={"other": store}, format="parquet", append="true")[-1]
+    assert reported["why"] == f"{out} was exported from other stores ({store}). Choose another --out."
     assert (last_of(out), bodies(out)) == (before, ["a", "b", "c", "d"])
 
 
@@ -79,10 +79,10 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
 ) -> None:
     out, options = tmp_path / "out", {"format": "parquet", "append": "true", "partition_by": "topic", "body": "json"}
     put('{"keys": 1}', topic="007")
-    told = run("export", store=put('{"far": 2.5}'), **options)[-1]
-    assert told["state"] == "done", told
-    told = run("export", store=put('{"far": 3, "new": 1}', "x", topic="007"), **options)[-1]
-    assert (told["tables"], told["malformed"]) == ({"messages": 4}, {"messages": 1})
+    reported = run("export", store=put('{"far": 2.5}'), **options)[-1]
+    assert reported["state"] == "done", reported
+    reported = run("export", store=put('{"far": 3, "new": 1}', "x", topic="007"), **options)[-1]
+    assert (reported["tables"], reported["malformed"]) == ({"messages": 4}, {"messages": 1})
     made = last_of(out).tables["messages"]
     assert made.partitions == {"topic": "string"}
     assert {path.parent.name for path in (out / made.path).rglob("*.parquet")} == {"topic=007", "topic=orders"}
@@ -90,14 +90,14 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
     assert total == f"messages: 4 rows, 1 of them malformed, in {out}"
 
     results = f'{{"export": "{out}"}}'
-    told = run(
+    reported = run(
         "sql",
         store=tmp_path / "store",
         results=results,
         out=tmp_path / "asked",
         query="SELECT topic, far, body_keys, string(_malformed) AS bad FROM export_messages ORDER BY ALL",
     )[-1]
-    assert told["state"] == "done", told
+    assert reported["state"] == "done", reported
     assert [tuple(row.values()) for row in table(tmp_path / "asked", "result")] == [
         ("007", None, None, "x"),
         ("007", None, 1, None),
@@ -141,9 +141,9 @@ def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark
     out = tmp_path / "out"
 
     def exported(store: Path, **options: str) -> dict[str, int]:
-        told = run("export", store=store, format="iceberg", **options)[-1]
-        assert told["state"] == "done", told
-        return dict(told["tables"])
+        reported = run("export", store=store, format="iceberg", **options)[-1]
+        assert reported["state"] == "done", reported
+        return dict(reported["tables"])
 
     def read() -> Any:
         catalog = catalogs.SqlCatalog("queueviz", uri=f"sqlite:///{out}/iceberg/catalog.db")

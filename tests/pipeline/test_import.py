@@ -1,4 +1,4 @@
-"""Import: what export wrote comes back as it was, other people's files as they are told, and bad rows not at all."""
+"""Import: exported files are restored exactly, other files by options, and bad rows are refused."""
 
 import base64
 import csv
@@ -34,7 +34,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 
 
 def said(row: dict[str, Any]) -> Said:
-    """What the application said: body, keys, tags, and the properties nobody else writes."""
+    """The application's part of a message: body, keys, tags and its own properties."""
     pairs = sorted((key, value) for key, value in dict(row["properties"]).items() if key not in SET_BY_OTHERS)
     return row["body"], row["keys"] or "", row["tags"] or "", tuple(pairs)
 
@@ -99,9 +99,7 @@ def exported(out: Path, kind: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_file_of_somebody_else_says_which_columns_are_what(
-    run: Run, broker: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_options_map_the_columns_of_a_foreign_file(run: Run, broker: tuple[str, Path], tmp_path: Path) -> None:
     address, store = broker
     path = tmp_path / "flights.csv"
     path.write_text('tail,carrier,text\nN1,UA,"on ""time"", they say"\nN2,AA,"two\nlines"\nN3,,ü\n', encoding="utf-8")

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.pipeline.audits import table
-from tests.pipeline.conftest import Run, Told
+from tests.pipeline.conftest import Reports, Run
 from tests.pipeline.worlds import Recorded, begun, member, record, sent
 
 pytestmark = pytest.mark.pipeline
@@ -26,7 +26,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture
 def ask(run: Run, recorded: Recorded) -> Any:
-    def asked(query: str, **options: str) -> Told:
+    def asked(query: str, **options: str) -> Reports:
         return run(
             "sql",
             stores={f"s/{name}": root for name, root in recorded.stores.items()},

@@ -75,12 +75,12 @@ def test_the_jobs_end_on_damaged_stores_and_say_what_plain_readers_say(run: Run,
     sorted((roots["s-9/broker-a"] / "index").iterdir())[3].unlink()  # C24
     *_, last = run("store_audit", stores=roots, out=tmp_path / "audit")
     assert last["state"] == "done", last
-    told = {name: verdict.findings for name, verdict in zip(sorted(roots), audit(roots), strict=True)}
+    reported = {name: verdict.findings for name, verdict in zip(sorted(roots), audit(roots), strict=True)}
     assert Counter(
         (row["store"], row["kind"], row["severity"], row["says"]) for row in table(tmp_path / "audit", "findings")
     ) == Counter(
-        (name, found.kind, found.severity, found.says) for name, findings in told.items() for found in findings
+        (name, found.kind, found.severity, found.says) for name, findings in reported.items() for found in findings
     )
-    assert {found.kind for found in told["s-9/broker-a"]} >= {"missing_entry"}
+    assert {found.kind for found in reported["s-9/broker-a"]} >= {"missing_entry"}
     *_, last = run("export", stores=roots, format="ndjson", out=tmp_path / "export")
     assert last["tables"] == {"messages": sum(len(made) for root in roots.values() for made in rows_of(root))}

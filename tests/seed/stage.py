@@ -1,4 +1,4 @@
-"""What tests of the articles' claims watch a sandbox with: its wire, its files, a client that says what it is told."""
+"""Tools of the article tests: a sandbox's wire and files, and a client that sends given requests."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ class WireLog:
 
 
 class Caller:
-    """A client of nobody's making: one connection, one request after the other."""
+    """A minimal client: one connection, one request after the other."""
 
     def __init__(self, world: World, address: str, *, ip: str = "10.0.9.9") -> None:
         self._world = world
@@ -95,7 +95,7 @@ class Caller:
         connector = self._world.cluster.network.connector(ip)
         connector.open(address, self._hear, self._lost, opened.append)
         self._world.run_until(lambda: bool(opened), within_s=5, step_s=0.01)
-        assert opened[0] is not None, f"nobody listens at {address}"
+        assert opened[0] is not None, f"nothing listens at {address}"
         return opened[0]
 
     def _hear(self, commands: list[RemotingCommand], channel: Channel) -> None:
@@ -108,7 +108,9 @@ class Caller:
     def _lost(self, channel: Channel) -> None:
         self.closed = True
 
-    def tell(self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, flag: int = 0) -> int:
+    def send_one_way(
+        self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, flag: int = 0
+    ) -> int:
         """Send and do not wait; `answer_to` may be asked later."""
         self._opaque += 1
         self._channel.send(RemotingCommand(code, dict(ext or {}), body, flag=flag, opaque=self._opaque))
@@ -121,7 +123,7 @@ class Caller:
         self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, within_s: float = 5
     ) -> RemotingCommand:
         """Send and let time pass until the answer is here."""
-        opaque = self.tell(code, ext, body)
+        opaque = self.send_one_way(code, ext, body)
         self._world.run_until(lambda: opaque in self._heard, within_s=within_s, step_s=0.01)
         return self._heard[opaque]
 
@@ -176,9 +178,9 @@ def broker_address(world: World, broker: str = "broker-a", broker_id: int = 0) -
 def application(
     world: World, name: str = "app", *, ip: str = "10.0.9.8", files: FileStore | None = None, **config: Any
 ) -> ClientInstance:
-    """A client process of our own in the world's network, on a machine of its own, to put producers and consumers in.
+    """A client process on its own machine of the world's network, for producers and consumers.
 
-    Its story runs with `world.environment.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
+    Run its coroutines with `world.environment.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
     """
     servers = config.pop("name_servers", tuple(world.cluster.nodes.addresses))
     return ClientInstance(

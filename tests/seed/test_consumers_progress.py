@@ -1,4 +1,4 @@
-"""How far a group has got: who keeps it, when it is told, and what comes again when somebody dies."""
+"""Progress of a group: its storage, its commits, and redelivery after a crash."""
 
 from itertools import pairwise
 from typing import Any
@@ -69,7 +69,7 @@ def test_every_group_gets_everything_at_its_own_pace(world: World) -> None:
 
 
 @pytest.mark.seed("1.32", "D21")
-def test_a_finished_batch_tells_nobody_and_the_offset_goes_with_the_next_pull_or_the_timer(world: World) -> None:
+def test_a_finished_batch_sends_nothing_and_the_offset_goes_with_the_next_pull_or_the_timer(world: World) -> None:
     join(world, work_ms=[200])
     world.run(31)
     wire = WireLog(world)
@@ -105,8 +105,8 @@ def test_a_finished_batch_tells_nobody_and_the_offset_goes_with_the_next_pull_or
     world.run(0.1)
     assert pulls()[-1] == (5, 4), "the next pull carries what is done, not where it pulls"
     assert committed(world) == 4
-    told = [entry.event for entry in world.entries(OffsetCommitted) if entry.event.topic == "orders"][-1]
-    assert (told.offset, told.by) == (4, "pull")
+    reported = [entry.event for entry in world.entries(OffsetCommitted) if entry.event.topic == "orders"][-1]
+    assert (reported.offset, reported.by) == (4, "pull")
     world.run(1)
     assert offsets(world)[-1] == 4
     assert len(commits()) == 1, "the timer was not yet"
@@ -133,6 +133,6 @@ def test_however_much_piles_up_the_pool_keeps_its_size(world: World) -> None:
     assert (pool["runs"], pool["period_ms"], pool["how"]) == (2, 60_000, "empty")
     caller = Caller(world, broker_address(world))
     answer = caller.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, RunningInfoHeader(GROUP, client_id).to_ext())
-    told = loads(answer.body or b"")
-    assert told["properties"]["PROP_THREADPOOL_CORE_SIZE"] == "3"
+    reported = loads(answer.body or b"")
+    assert reported["properties"]["PROP_THREADPOOL_CORE_SIZE"] == "3"
     assert int(board["queues"]["broker-a:0"]["next_pull"]) < 5_000, "100 000 and more lie behind what it pulled last"

@@ -92,7 +92,7 @@ def test_a_new_queue_gets_a_process_queue_and_a_pull(world: World) -> None:
 @pytest.mark.seed("1.25", "2.12")
 @pytest.mark.parametrize(("age_s", "made_anew"), [(115, False), (125, True)])
 def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, age_s: float, made_anew: bool) -> None:
-    """Answers get lost and the process stands still for a while; brokers do not miss it before 120 s."""
+    """Responses are lost and the process is stopped for a while; brokers keep it for 120 s."""
     join(world)
     world.act("SendMessages", topic="orders", count=20)
     world.run(30)

@@ -62,7 +62,7 @@ def pulled_from(asked: list[Frame]) -> list[int]:
 
 
 @pytest.mark.seed("1.17")
-def test_tags_of_the_same_hash_are_told_apart_by_their_text(world: World) -> None:
+def test_tags_of_the_same_hash_are_distinguished_by_their_text(world: World) -> None:
     wire = WireLog(world)
     join(world, subscriptions=[["orders", "Aa"]])
     world.run(2)

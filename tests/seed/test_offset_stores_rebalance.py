@@ -97,7 +97,7 @@ def test_of_a_queue_that_comes_the_broker_is_asked_whatever_memory_says(
 
 @pytest.mark.seed("2.12", "4.13", "D43")
 @pytest.mark.parametrize("listener", ["concurrent", "orderly"])
-def test_what_memory_had_of_a_queue_that_comes_is_forgotten_even_when_nobody_has_a_record(
+def test_cached_offsets_of_an_acquired_queue_are_dropped_even_without_a_stored_offset(
     tmp_path: Path, listener: str
 ) -> None:
     """Old messages lie beyond what the small memory holds, so the broker answers "not found"."""
@@ -171,7 +171,7 @@ def test_a_queue_whose_listener_is_at_work_for_more_than_a_second_goes_with_a_la
 
 @pytest.mark.seed("2.13")
 def test_a_queue_with_messages_waiting_is_unlocked_twenty_seconds_after_it_went(world: World) -> None:
-    """So that nobody reads them anew while they might still be at work here."""
+    """The lock is kept so that no member reads messages again that may still be processed here."""
     clerk(world, FIRST, listener="orderly", hears=Listener(world, work_s=0.6))
     world.run(11)
     world.act("SendMessages", topic="orders", queue="broker-a:3", count=4)

@@ -38,7 +38,7 @@ class Played:
         return dict(self.owner.get(f"/api/sandboxes/{self.slug}").json())
 
     def outside(self) -> dict[str, Any]:
-        """What is known of the cluster."""
+        """The known state of the cluster."""
         return dict(self.operator.get("/api/clusters/prod").json())
 
 

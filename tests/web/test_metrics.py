@@ -1,4 +1,4 @@
-"""`/metrics`: figures of the server for everyone, of clusters by the exporter's names for who may know of them."""
+"""`/metrics`: figures of the server for everyone, and of clusters by the exporter's names for permitted users."""
 
 import re
 from collections.abc import Sequence

@@ -5,7 +5,7 @@
     predictions   lab, step, given, truth, count: wrong ones, the commonest first
     mistakes      lab, step, text, said, count, sandboxes: wrong observations and reasons by the sentence they got,
                   which is the misconception's; `said` is that of one of them
-    dead_ends     lab, step, phase, count, sandboxes: attempts that were given up or stand there
+    dead_ends     lab, step, phase, count, sandboxes: attempts that were abandoned or are open there
 
 Every attempt counts.  Journals that cannot be read, and labs that this release does not know, are left out.
 """

@@ -118,7 +118,9 @@ def records(bodies: list[bytes], schema: Schema) -> tuple[list[pa.Array], list[b
     except (pa.ArrowException, OverflowError):  # a value no column of its type can hold
         values = [value if _fits(value, kind) else None for value in values]
         made = pa.array(values, kind)
-    return made.flatten(), [value is not None for value in values]  # fields themselves do not know of a null record
+    return made.flatten(), [
+        value is not None for value in values
+    ]  # the fields do not contain the nulls of their record
 
 
 def _decoded(body: bytes, parsed: Any) -> dict[str, Any] | None:

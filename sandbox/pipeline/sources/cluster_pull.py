@@ -124,7 +124,7 @@ class Pulls:
         return pull.pulled
 
     async def _grown(self) -> Ends | None:
-        """The queue's ends, once it is longer than what was read; None: it was given up.
+        """Return the queue's ends once it is longer than the part that was read; None: the wait was cancelled.
 
         A slave may be behind, and a broker that begins again; a queue that was made anew stays short.
         """

@@ -83,9 +83,9 @@ export class Broadcast {
 
   #countDown(s) {
     if (!s) return 0;
-    const until = performance.now() + s * 1000, tell = () => text($("#broadcast-answer"), t("grid.in", { s: Math.max(0, Math.ceil((until - performance.now()) / 1000)) }));
-    tell();
-    return setInterval(tell, 500);
+    const until = performance.now() + s * 1000, show = () => text($("#broadcast-answer"), t("grid.in", { s: Math.max(0, Math.ceil((until - performance.now()) / 1000)) }));
+    show();
+    return setInterval(show, 500);
   }
 
   #report({ kind, done, asleep, refused, late_ms }) {

@@ -1,4 +1,4 @@
-/* One lag value per queue and second of the sandbox's clock. What no page watched is asked of the sandbox, which keeps five
+/* One lag value per queue and second of the sandbox's clock. The page requests missing seconds from the sandbox, which keeps five
    minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
 
 const KEEP = 600;
@@ -22,7 +22,7 @@ export class History {
 
   /**
    * @param {string} key
-   * @param {(() => Promise<any>) | null} [recent] asks for {second, queues: {name: values}}, null where nobody keeps them
+   * @param {(() => Promise<any>) | null} [recent] asks for {second, queues: {name: values}}; null without stored values
    */
   constructor(key, recent = null) {
     this.#key = `queueviz:${key}`;

@@ -62,6 +62,6 @@ export class JournalList {
   }
 }
 
-/** As `is_step` in `sandbox/cluster/event_filter.py`: steps of something another fact tells. */
+/** Same as `is_step` in `sandbox/journal/event_filter.py`: steps of an operation that another fact reports. */
 export const isStep = (row) => Boolean(factText(row).quiet || (row.type === "QueueLocked" && row.how === "renewed") || (row.type === "QueuesAssigned" && (row.topic.startsWith("%RETRY%") || !(row.added?.length || row.dropped?.length))));
 const tone = (row, known) => (row.type === "MemberStateChanged" && row.state === "running" ? "ok" : known.tone);

@@ -29,8 +29,8 @@ function paint(data, jump) {
   if (lanes) lanes.moving = !jump;
   lanes?.paint(view, rows, cards);
   head();
-  const told = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
-  if (told !== history) below(told);
+  const moves = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
+  if (moves !== history) below(moves);
   plan();
   tick();
 }
@@ -132,8 +132,8 @@ function tick() {
   }
 }
 
-function below(told) {
-  history = told;
+function below(moves) {
+  history = moves;
   if (!$("#waves")) return; // a real cluster keeps no history
   const waves = view.waves(), moves = view.moves();
   hide($("#no-waves"), waves.length > 0);

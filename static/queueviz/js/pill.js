@@ -44,7 +44,7 @@ export class Pill {
     for (const control of document.querySelectorAll("[data-needs-live]")) attr(control, "aria-disabled", STILL.includes(status) ? "true" : null);
   }
 
-  /** The server's own banner over what stands still, with the button for who may press it. */
+  /** The server's banner over a stopped sandbox, with the button if the visitor may use it. */
   get #stillness() {
     return $("[data-still]", this.notice);
   }

@@ -37,7 +37,7 @@ export function startReplayView({ config, clock, keys }) {
     location.assign(address);
   }
 
-  async function tell() {
+  async function describe() {
     const fact = await states.row(at);
     cause = fact?.cause ? Number(fact.cause) : null;
     attr($("#r-go"), "disabled", cause === null);
@@ -74,7 +74,7 @@ export function startReplayView({ config, clock, keys }) {
   off();
   new MutationObserver(off).observe($("#main"), { childList: true, subtree: true });
 
-  tell().catch(() => text($("#r-said"), t("replay.failed")));
+  describe().catch(() => text($("#r-said"), t("replay.failed")));
   states.facts(last, (found, first, end) => {
     line.facts = [];
     line.extend(found, last);

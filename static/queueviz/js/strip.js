@@ -72,7 +72,7 @@ export class QvStrip extends HTMLElement {
     text(node, label[3]);
   }
 
-  /** The pin eases where it is told to go, once per commit; a reset travels and leaves a ghost behind. */
+  /** The pin moves to each new commit; a reset moves it visibly and leaves a ghost. */
   #moves(row, at, jump) {
     const before = this.#at;
     this.#at = { committed: row.committed, x: at.committed };

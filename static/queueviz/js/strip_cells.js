@@ -1,5 +1,5 @@
 /* The messages a consumer holds, drawn between the in-memory offset and the next pull: solid while a thread works on
-   them, outlined while they wait, hatched once done. Too thin to tell apart, they merge into one density bar per 4 px. */
+   them, outlined while they wait, hatched once done. Cells that are too thin merge into one density bar per 4 px. */
 import { offset, runs } from "./offsets.js";
 
 const BAR = 4;

@@ -36,11 +36,11 @@ def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(
         (tmp_path / "words").open("wb") as words,
         Child(Where("local[2]"), tmp_path / "spark", os.environ, errors=words) as child,
     ):
-        told = child.reports()
+        reported = child.reports()
 
         def run() -> dict[str, object]:
             child.order(Order(f"run{next(numbers)}", "export", {"store": str(golden)}, {}, str(out), {}))
-            return next(line for line in told if line["state"] in ENDED)
+            return next(line for line in reported if line["state"] in ENDED)
 
         assert run() == {"run": "run0", "state": "done", "tables": {"messages": 153}}
         before, files = manifest_of(out), sorted(out.rglob("*"))
@@ -54,10 +54,10 @@ def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(
         os.kill(java, signal.SIGKILL)
         assert run()["why"] == SPARK_GONE
         assert (manifest_of(out), sorted(out.rglob("*"))) == (before, files)
-        assert list(told) == [], "the process without its Java ends, so that another is started"
+        assert list(reported) == [], "the process without its Java ends, so that another is started"
 
 
-def test_a_process_that_is_killed_is_told_of_with_the_place_of_its_last_words(golden: Path, tmp_path: Path) -> None:
+def test_a_killed_process_is_reported_with_the_path_of_its_log(golden: Path, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "manage.py", "pipeline", "export", "--store", golden],
         cwd=ROOT,

@@ -83,7 +83,7 @@ def test_a_run_goes_on_when_an_executor_of_the_server_dies(long_audit: Order, tm
 
         killer = threading.Thread(target=kill)
         killer.start()
-        told = next(told for told in child.reports() if told["state"] in ENDED)
+        reported = next(reported for reported in child.reports() if reported["state"] in ENDED)
         killer.join()
-    assert (len(killed), told["state"], told.get("why")) == (1, "done", None)
+    assert (len(killed), reported["state"], reported.get("why")) == (1, "done", None)
     assert list(out.glob(".kept-*")) == []

@@ -95,7 +95,7 @@ class Sparks(NamedTuple):
     def run(self, order: Order) -> dict[str, Any]:
         """The last report."""
         self.child.order(order)
-        return next(told for told in self.child.reports() if told["state"] in ENDED)
+        return next(reported for reported in self.child.reports() if reported["state"] in ENDED)
 
     def run_killed(self, order: Order, moment: Moment) -> dict[str, Any]:
         """The last report.  Raises AssertionError where no task was lost."""

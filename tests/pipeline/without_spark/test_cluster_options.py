@@ -48,7 +48,7 @@ def answer(code: int, next_offset: int, *offsets: int, remark: str = "") -> Pull
         (answer(MOVED, 16, remark="OFFSET_TOO_SMALL"), [], 16, 10),
     ],
 )
-def test_an_answer_has_messages_and_tells_which_are_gone(
+def test_a_response_has_messages_and_names_the_missing_ones(
     given_answer: PulledBytes, offsets: list[int], at: int, lost_at: int | None
 ) -> None:
     """To a pull at 10 of what ends at 20."""

@@ -43,13 +43,13 @@ def worlds() -> Iterator[Worlds]:
 def send(world: World, batch: list[Message], queue_id: int) -> None:
     producer = Producer(ProducerConfig(group="P"), world.instance("filler"))
 
-    async def story() -> None:
+    async def scenario() -> None:
         await producer.start()
         queue = MessageQueue(batch[0].topic, BROKER, queue_id)
         await (producer.send_batch(batch, queue=queue) if len(batch) > 1 else producer.send(batch[0], queue=queue))
         await producer.shutdown()
 
-    world.run(story())
+    world.run(scenario())
 
 
 def fill(world: World, count: int, *, queue_id: int = 0, body: bytes = b"body") -> None:

@@ -115,14 +115,16 @@ def test_of_a_sentence_of_ours_nothing_is_kept(home: Path, monkeypatch: pytest.M
     assert list((home / "pipeline" / ".spark").iterdir()) == []
 
 
-def test_sealed_files_go_where_it_is_told_and_never_into_the_store(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sealed_files_go_to_the_chosen_directory_and_never_into_the_store(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Child, "said", {"state": "done", "tables": {"findings": 3}})
     monkeypatch.setattr(Child, "orders", [])
     store = home / "broker-a"
     call_command("pipeline", "seal", "--store", str(store), "--sealed", str(home / "files"), "--out", str(home / "o"))
     call_command("pipeline", "seal", "--store", str(store))
-    told, default = (order.sealed["broker-a"] for order in Child.orders)
-    assert told == str(home / "files")
+    reported, default = (order.sealed["broker-a"] for order in Child.orders)
+    assert reported == str(home / "files")
     assert Path(default).parent == home / "pipeline" / "seal" / "broker-a" / "files"
     for inside in (store, store / "sealed"):
         with pytest.raises(CommandError, match="is in the store, and only its broker may write there"):
@@ -200,7 +202,7 @@ def test_an_import_reads_files_and_no_store(tmp_path: Path) -> None:
     assert source_of({**NOTHING, "job": "import"}, tmp_path) == ({}, {}, "files")
 
 
-def test_every_other_job_has_to_be_told_what_to_read(tmp_path: Path) -> None:
+def test_every_other_job_needs_a_source(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="Choose a source: --store DIR") as refused:
         source_of({**NOTHING, "job": "export"}, tmp_path)
     assert refused.value.returncode == 1

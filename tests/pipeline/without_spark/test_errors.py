@@ -20,7 +20,7 @@ from tests.server.server import free_port
 
 @contextmanager
 def listener() -> Iterator[int]:
-    """A port where somebody takes connections and says nothing."""
+    """A port that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -62,7 +62,7 @@ def test_yarn_needs_to_know_where_its_configuration_is() -> None:
     look_for(Where(master="yarn"), {"YARN_CONF_DIR": "/etc/hadoop"})
 
 
-def test_a_master_or_a_server_nobody_runs_is_noticed_before_spark_is_started() -> None:
+def test_a_missing_master_or_server_is_reported_before_spark_starts() -> None:
     port = free_port()
     with pytest.raises(NoSpark, match=rf"^No Spark master answers at spark://127\.0\.0\.1:{port}: connection ref"):
         look_for(Where(master=f"spark://127.0.0.1:{port}"), {})
@@ -173,7 +173,7 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: P
     assert not list((home / "pipeline" / ".spark").glob("*.log"))
 
 
-def test_somebody_who_is_no_connect_server_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_spark_connect_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from sandbox.pipeline import session
 
     monkeypatch.setattr(session, "SERVER_READY_S", 0.5)

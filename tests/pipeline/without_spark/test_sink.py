@@ -71,14 +71,14 @@ def write(
         asks=asks,
     )
 
-    async def story() -> None:
+    async def scenario() -> None:
         try:
             await sender.open()
             await sender.send(given)
         finally:
             await sender.close()
 
-    world.run(story())
+    world.run(scenario())
     return sender
 
 
@@ -244,7 +244,7 @@ def test_packets_hold_what_fits_one_request() -> None:
     assert len(found) < 10
 
 
-def test_names_are_made_of_all_that_tells_rows_apart() -> None:
+def test_names_contain_everything_that_distinguishes_rows() -> None:
     def named(run: str = "r", epoch: int = 1, partition: int = 1, number: int = 1, times: int = 1) -> str:
         naming = Naming(run, epoch, partition)
         return [naming.name(row(number)) for _ in range(times)][-1]

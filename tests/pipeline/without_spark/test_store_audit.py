@@ -234,7 +234,7 @@ DAMAGES: list[Damage] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_follows_from_a_damage_is_not_told_again(root: Path, damage: Damage) -> None:
+def test_consequences_of_a_damage_are_not_reported_again(root: Path, damage: Damage) -> None:
     expected = damage(root)
     verdict = checked(root)
     assert [(found.kind, found.file, found.position) for found in verdict.findings] == expected

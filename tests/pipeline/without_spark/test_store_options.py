@@ -1,4 +1,4 @@
-"""Columns by a schema of one's own, and options and queues that are not there: told, not passed over."""
+"""Columns by a custom schema, and refused options and queues that do not exist."""
 
 import json
 from collections.abc import Callable

@@ -40,7 +40,7 @@ class RawSlave:
         self._pair.loop.run_until_idle()
 
     def _opened(self, channel: ByteChannel | None) -> None:
-        assert channel is not None, "nobody listens there"
+        assert channel is not None, "nothing listens there"
         self.channel = channel
 
     def _hear(self, pieces: list[bytes], _: ByteChannel) -> None:

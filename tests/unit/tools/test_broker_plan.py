@@ -97,7 +97,8 @@ def test_names_of_hosts_are_taken_and_records_hold_their_numbers(tmp_path: Path)
             "diskMaxUsedSpaceRatio=75%",
             "disk_max_used_percent",
             75,  # C8
-            "diskMaxUsedSpaceRatio=75% is not a number. RocketMQ ignores such a value and uses 75, as does this broker.",
+            "diskMaxUsedSpaceRatio=75% is not a number."
+            " RocketMQ ignores such a value and uses 75, as does this broker.",
         ),
         (
             "maxIndexNum=20_000",
