@@ -28,6 +28,7 @@ PHRASES = re.compile(
 TERMS = {
     "queueviz/api/runs.py": {"stage"},  # of Spark
     "queueviz/models.py": {"stage", "whoever"},  # of Spark; a label that migrations keep
+    "queueviz/management/commands/pipeline.py": {"stage"},  # of Spark
     "queueviz/migrations": {"whoever"},
     "queueviz/locale": {"stage", "stages"},  # of Spark
     "templates/queueviz/partials/run_state.html": {"stage"},  # of Spark
@@ -98,10 +99,8 @@ def python(text: str, *, strings: bool = False) -> Lines:
             case ast.Expr(value=ast.Constant(value=str() as words) as constant):  # also of constants
                 docstrings.add(id(constant))
                 yield node.lineno, plain(cleandoc(words))
-            case ast.Constant(value=str()) if (
-                strings and id(node) not in docstrings and re.search(r"\w \w", node.value)
-            ):
-                yield node.lineno, plain(node.value)
+            case ast.Constant(value=str() as words) if strings and " " in words and id(node) not in docstrings:
+                yield node.lineno, plain(words)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield node.lineno, split_names(node.name)
             case ast.arg():

@@ -431,9 +431,7 @@ FAILED_SEND = Lab(
         WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
         WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
         WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
-        WrongScript(
-            "sends one again", "an application can distinguish the two failures", ONE_ONLY, _sends_one_again
-        ),
+        WrongScript("sends one again", "an application can distinguish the two failures", ONE_ONLY, _sends_one_again),
         WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
     ),
 )

@@ -29,8 +29,8 @@ function paint(data, jump) {
   if (lanes) lanes.moving = !jump;
   lanes?.paint(view, rows, cards);
   head();
-  const moves = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
-  if (moves !== history) below(moves);
+  const past = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
+  if (past !== history) below(past);
   plan();
   tick();
 }
@@ -132,8 +132,8 @@ function tick() {
   }
 }
 
-function below(moves) {
-  history = moves;
+function below(past) {
+  history = past;
   if (!$("#waves")) return; // a real cluster keeps no history
   const waves = view.waves(), moves = view.moves();
   hide($("#no-waves"), waves.length > 0);

@@ -61,7 +61,7 @@ export function startReplay(page, { paint, rows, who }) {
   /** The next board does not wait for what is said of this one, which takes some requests. */
   const describe = newestWins(async ({ seq, of: wanted }, overtaken) => {
     try {
-      await describe(seq, () => overtaken() || at !== wanted);
+      await showEvent(seq, () => overtaken() || at !== wanted);
     } catch {
       text($("#r-said"), t("replay.failed"));
       text($("#r-cause"), "");
@@ -113,7 +113,7 @@ export function startReplay(page, { paint, rows, who }) {
   }
 
   /** What the event says, what lies around it, what changed. */
-  async function describe(seq, overtaken) {
+  async function showEvent(seq, overtaken) {
     const { rows: near } = await states.rows({ before: seq + AROUND + 1, most: 2 * AROUND + 1 });
     if (overtaken()) return;
     const fact = near.find((row) => Number(row.seq) === seq) ?? null;

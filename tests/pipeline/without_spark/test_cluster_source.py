@@ -141,7 +141,7 @@ def test_offsets_by_queue_say_where_a_read_begins_and_ends(worlds: Worlds) -> No
         ranges(world, startingOffsets='{"T": {"broker-a:7": 1}}')
     with pytest.raises(SandboxError, match=r"^Option assign names queue broker-b:0 of topic T, which does not exist"):
         ranges(world, assign='{"T": ["broker-b:0"]}')
-    with pytest.raises(StoreError, match=r"^startingOffsets begins queue broker-a:0 of topic T at 51, and it ends"):
+    with pytest.raises(StoreError, match=r"^startingOffsets is 51 for queue broker-a:0 of topic T, which ends at 50"):
         ranges(world, startingOffsets='{"T": {"broker-a:0": 51}}')
 
 
@@ -378,18 +378,14 @@ def test_a_topic_that_is_deleted_ends_a_strict_stream_and_not_a_loose_one(worlds
     world.broker.delete_topic("T")
     world.name_server.delete_topic("T")
     world.pass_s(31)
-    with pytest.raises(
-        StoreError, match=r"^The name servers no longer have queue broker-a:0 of topic T: it was deleted"
-    ):
+    with pytest.raises(StoreError, match=r"^The name servers no longer have queue broker-a:0 of topic T: it was"):
         step_for(world, streams[0], 200)
     assert streams[1].run() == []
     assert streams[1].rows == streams[0].rows
     world.broker.create_topic(TopicConfig("T", 2, 2))
     world.pass_s(31)
     fill(world, 4)
-    with pytest.raises(
-        StoreError, match=r"^The queue broker-a:0 of topic T ends at 4 and has no offset 10 to continue fro"
-    ):
+    with pytest.raises(StoreError, match=r"^The queue broker-a:0 of topic T ends at 4 and has no offset 10 to con"):
         streams[0].run()
     assert streams[1].run() == [("T", BROKER, 0, n) for n in range(4)]
 

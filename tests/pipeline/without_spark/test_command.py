@@ -167,16 +167,16 @@ def test_a_query_is_given_the_results_that_there_are(out: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("show",), "Name the job whose result it is. Jobs are: class_analytics, "),
-        (("show", "exprot", "--store", "payments-1"), "There is no job exprot. Jobs are: class_analytics, "),
+        (("show",), "Name a job. Jobs are: class_analytics, "),
+        (("show", "exprot", "--store", "payments-1"), "No job exprot. Jobs are: class_analytics, "),
         (
             ("show", "latency", "--store", "payments-1"),
-            "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency.",
+            "No result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency.",
         ),
         ((*OF, "--table", "finding"), "store_audit has no table finding. Tables are: findings."),
         (("show", "store_audit"), "Choose a source: --store DIR, "),
         (("sql", "--store", "payments-1"), "Write the query after sql: pipeline sql "),
-        (("latency", "payments-1"), "latency takes no payments-1: its own options are written --option KEY=VALUE."),
+        (("latency", "payments-1"), "latency takes no argument payments-1. Write its options as --option KEY=VALUE."),
     ],
 )
 def test_what_is_not_there_is_said(home: Path, out: Path, words: tuple[str, ...], why: str) -> None:

@@ -390,11 +390,11 @@ def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_k
 def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
     reported: list[JournalLine] = []
 
-    def record(at_ms: int, kind: str, **fields: Any) -> None:
+    def note(at_ms: int, kind: str, **fields: Any) -> None:
         reported.append(JournalLine(len(reported), at_ms, kind, json.dumps(fields)))
 
-    record(0, "TopicChanged", topic="t", broker="b", read_queues=1, write_queues=1, permission=6, how="cluster")
-    record(
+    note(0, "TopicChanged", topic="t", broker="b", read_queues=1, write_queues=1, permission=6, how="cluster")
+    note(
         0,
         "SubscriptionChanged",
         broker="b",
@@ -405,11 +405,9 @@ def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
         client_id="c",
         replaced=None,
     )
-    record(
-        100, "MessagesStored", topic="t", broker="b", queue_id=0, first_offset=0, count=2, physical_offset=0, bytes=9
-    )
-    record(86_400_500, "ClockChanged", rate=1.0, reason="jump", wall_ms=0)
-    record(
+    note(100, "MessagesStored", topic="t", broker="b", queue_id=0, first_offset=0, count=2, physical_offset=0, bytes=9)
+    note(86_400_500, "ClockChanged", rate=1.0, reason="jump", wall_ms=0)
+    note(
         86_402_000,
         "MessagesStored",
         topic="t",
