@@ -24,7 +24,7 @@ class Unavailable(Exception):
 
 
 def once(make: Callable[P, T]) -> Callable[P, T]:
-    """What is built, or cannot be had, is so for as long as this process lives."""
+    """Build a client once per process; an unavailable one stays unavailable."""
     reported: dict[object, T | Unavailable] = {}
 
     @functools.wraps(make)

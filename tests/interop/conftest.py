@@ -133,7 +133,7 @@ def mqadmin(start: Start) -> Iterator[Mqadmin]:
 
 
 def printed(peer: Peer, line: str) -> str:
-    """What a command line of mqadmin, without `-n`, prints."""
+    """Return the output of an mqadmin command line without `-n`."""
     return str(peer.do("mqadmin", line=line).of("printed")[0]["text"])
 
 

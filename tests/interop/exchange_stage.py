@@ -1,4 +1,4 @@
-"""What is written into a store before another broker opens it, and what a broker serves of one: frames alone."""
+"""Content written into a store before another broker opens it, and what a broker serves of it, as frames."""
 
 import json
 import struct
@@ -37,7 +37,7 @@ LOOK_EVERY_S = 0.1
 
 
 class Sent(NamedTuple):
-    """Where a message is, as the broker answered."""
+    """The position of a message in the broker's response."""
 
     queue_offset: int
     physical_offset: int
@@ -191,7 +191,7 @@ def heartbeat(line: Line, client_id: str) -> None:
 
 
 class Served(NamedTuple):
-    """What a broker answers about a store: of each queue its ends and its records, of each key where it is."""
+    """A broker's view of a store: ends and records of each queue, positions of each key."""
 
     ends: dict[tuple[str, int], tuple[int, int]]
     records: dict[tuple[str, int], list[bytes]]
@@ -224,7 +224,7 @@ def ends_of(line: Line, topic: str, queue_id: int) -> tuple[int, int]:
 
 
 def records_of(line: Line, topic: str, queue_id: int) -> list[bytes]:
-    """What pulls bring from the queue's beginning to its end: each record whole."""
+    """Return the whole records of the queue, pulled from its beginning to its end."""
     got: list[bytes] = []
     at = 0
     while True:
@@ -265,7 +265,7 @@ def cut(data: bytes) -> list[bytes]:
 
 
 def stored_offsets(root: Path) -> dict[str, dict[str, int]]:
-    """What is on disk of how far groups came."""
+    """Return the committed offsets on disk."""
     table: dict[str, dict[str, int]] = loose_json((root / "config/consumerOffset.json").read_text())["offsetTable"]
     return table
 

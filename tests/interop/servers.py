@@ -80,7 +80,7 @@ class Server(NamedTuple):
             time.sleep(LOOK_EVERY_S)
 
     def records(self, topic: str) -> list[Record]:
-        """What the commit log holds of a topic now, read from its files."""
+        """Return the topic's records in the commit log, read from its files."""
         return [record for record in log_records(self.store / "commitlog") if record.topic == topic]
 
     def is_registered(self) -> bool:

@@ -96,7 +96,7 @@ class Table:
         return out + self._alone()
 
     def _alone(self) -> list[str]:
-        """Of which scenarios one client has the feature and no other."""
+        """Return the scenarios whose feature only one client has."""
         reported: dict[str, list[str]] = {}
         for scenario, cells in self._cells.items():
             able = [client for client in cells if self._kinds.get((scenario, client)) is not Skipped.LACKING]

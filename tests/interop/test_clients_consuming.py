@@ -1,4 +1,4 @@
-"""What push consumers of others get: everything once, in order where it is promised, again when it failed."""
+"""Deliveries to third-party push consumers: every message once, in order where promised, retried after a failure."""
 
 import json
 from collections import Counter, defaultdict

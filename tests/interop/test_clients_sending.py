@@ -1,4 +1,4 @@
-"""What producers of others send arrives whole, and their answers say where."""
+"""Messages of third-party producers arrive whole, with correct positions in the responses."""
 
 import zlib
 from collections import defaultdict

@@ -33,7 +33,7 @@ def topic(guarded: Server, client: Client) -> str:
 
 
 def create_topic(server: Server, name: str) -> str:
-    """With a signature written here from the description alone."""
+    """Create a topic with a signature computed here from the specification alone."""
     ext = {
         "topic": name,
         "defaultTopic": "TBW102",

@@ -235,7 +235,7 @@ def test_clone_group_offset(scene: Scene) -> None:
 
 
 def test_reset_offset_by_time(scene: Scene) -> None:
-    """Of a group that is not online: Apache's second way, a commit for each queue."""
+    """The group is offline: Apache's second way, one commit per queue."""
     topic, group = scene.server.create_topic(f"{scene.topic}-reset"), f"{scene.group}-reset"
     scene.peer.do("send", topic=topic, count=COUNT)
     member = scene.peer.order("consume", topic=topic, group=group)

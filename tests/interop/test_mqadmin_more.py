@@ -97,7 +97,7 @@ def counted_in_minute(scene: Scene, topic: str) -> bool:
 
 
 def values_of(found: object) -> list[object]:
-    """What stands at the ends of a JSON tree."""
+    """Return the leaves of a JSON tree."""
     if not isinstance(found, dict | list):
         return [found]
     return [value for part in (found.values() if isinstance(found, dict) else found) for value in values_of(part)]

@@ -148,7 +148,7 @@ def agrees_with_the_files(line: Line, root: Path, *, killed: bool, all_indexed: 
 
 
 def goes_on(line: Line, root: Path, client_id: str, *, killed: bool) -> None:
-    """What the broker before began is ended: due messages come, and its open transactions are asked about."""
+    """Check that the broker finishes the predecessor's work: due messages arrive, open transactions are checked."""
     halves = [record for record in log_records(root / "commitlog") if record.topic == "RMQ_SYS_TRANS_HALF_TOPIC"]
     open_bodies = {record.body for record in halves if record.body.endswith(b"None")}
     paid = {record.body for record in log_records(root / "commitlog") if record.topic == PAID}

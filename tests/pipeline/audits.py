@@ -1,4 +1,4 @@
-"""What tests of audits share: the tables of a result, and a run over many sandboxes at once."""
+"""Shared parts of audit tests: the tables of a result, and a run over many sandboxes at once."""
 
 from pathlib import Path
 from typing import Any

@@ -220,7 +220,7 @@ def _swap(one: Path, other: Path) -> None:
 
 
 def wrong_with(seed: int, root: Path) -> list[str]:
-    """What auditing and reading the store of this seed got wrong."""
+    """Return the errors of the audit and of reads of this seed's store."""
     damages = damaged(seed, root)
     good = sound().untouched(root)
     verdict = audit({"s": root})[0]
@@ -302,7 +302,7 @@ def _name(row: dict[str, Any]) -> Name:
 
 
 def peak_bytes() -> int:
-    """Of this process: `ru_maxrss` would begin with the peak of the process that started it."""
+    """Return the peak memory of this process: `ru_maxrss` would begin with its parent's peak."""
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1_024
 

@@ -137,7 +137,7 @@ def test_what_a_copy_with_the_same_client_id_was_given_too_is_no_retry(run: Run,
 
 
 def test_few_bytes_many_and_sealed_files_say_the_same(run: Run, tmp_path: Path) -> None:
-    """Of a sandbox with a crash, a reset and retries; over many bytes Spark plans otherwise."""
+    """The sandbox has a crash, a reset and retries; above a size Spark plans differently."""
     made, sealed = troubled(tmp_path / "world", 3), tmp_path / "sealed"
     stores = {f"s/{node}": root for node, root in made.stores.items()}
 

@@ -89,7 +89,7 @@ def by_python(path: Path, kind: str) -> list[Row]:
 
 
 def by_jq(path: Path, kind: str) -> list[Row]:
-    """What jq decodes becomes text, which not all bytes survive: such bodies it hands over as they stand."""
+    """Decode with jq, whose output is text: bodies that are not UTF-8 stay encoded."""
     asked = "[.queueOffset, .body, .keys, .properties, (.body | @base64d)]"
     done = subprocess.run(["jq", "-c", asked, path], check=True, capture_output=True)
     rows: list[Row] = []

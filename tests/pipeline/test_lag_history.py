@@ -19,7 +19,7 @@ TABLES = ("seconds", "tens", "fives")
 
 
 def expected(journals: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """Of every journal, folded at once and without Spark."""
+    """Return the fold of every journal, without Spark."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for sandbox, journal in journals.items():
         fold = Fold()

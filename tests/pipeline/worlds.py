@@ -9,7 +9,7 @@ GROUP = "g"
 
 
 class Recorded(NamedTuple):
-    """What a job is given of one sandbox, and what its engine counted by itself: group → cause → deliveries."""
+    """A sandbox's input for a job, and its engine's own counts: group → cause → deliveries."""
 
     journal: Path
     stores: dict[str, Path]

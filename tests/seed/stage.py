@@ -41,7 +41,7 @@ class Frame(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """What one pull brought."""
+    """The result of one pull."""
 
     code: int
     header: PullResponseHeader
@@ -151,14 +151,14 @@ class Caller:
         assert self.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header.to_ext()).code == 0
 
     def stored_offset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """What the broker answers a new member (request 14); None: not found (22)."""
+        """Return the broker's offset for a new member (request 14); None: not found (22)."""
         answer = self.ask(RequestCode.QUERY_CONSUMER_OFFSET, QueryOffsetHeader(group, topic, queue_id).to_ext())
         assert answer.code in (0, 22), answer.remark
         return int((answer.ext or {})["offset"]) if answer.code == 0 else None
 
 
 def disk_of(world: World, node: str = "broker-a") -> SimDisk:
-    """What that node's store lies on, whether or not it runs."""
+    """Return the disk of that node's store, also if the node is stopped."""
     return world.environment.disks[f"{world.sandbox.directory.name}/{node}"]
 
 
@@ -230,5 +230,5 @@ def member(
 
 
 def prefix_of(world: World, label: str) -> str:
-    """What the addresses of that actor's connections begin with; `10.0.0.1:` is not the beginning of `10.0.0.11:`."""
+    """Return the address prefix of that actor's connections; `10.0.0.1:` does not match `10.0.0.11:`."""
     return world.cluster.actors.get(label).client_id.split("@")[0] + ":"

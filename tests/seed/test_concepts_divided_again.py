@@ -1,4 +1,4 @@
-"""What makes a group divide its queues again when brokers and links fail: the route, the timer, a member's silence.
+"""Triggers of a rebalance when brokers and links fail: the route, the timer, a member's silence.
 
 Brokers notify of members and topics only (see `test_concepts_routes`), so a broker that comes or goes is found by the
 route and then by the next rebalance.

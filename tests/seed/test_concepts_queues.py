@@ -177,7 +177,7 @@ def test_queues_that_are_read_and_not_written_keep_a_member_idle(world: World) -
 
 
 def shrunk(world: World, first: str, then: str) -> tuple[int, int]:
-    """How many messages were stored and how many consumed when 16 queues became 8, one number after the other."""
+    """Return the counts of stored and consumed messages when 16 queues became 8, one number after the other."""
     world.act("CreateTopic", topic="orders", write_queues=16, read_queues=16)
     world.act(
         "StartConsumer",

@@ -1,4 +1,4 @@
-"""How brokers are known: who registers when, who asks when, and what makes a group divide its queues again."""
+"""Registration of brokers, route requests, and the triggers of a rebalance."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What happens to a message from `send` until its answer."""
+"""A message from `send` to its response."""
 
 import asyncio
 from collections import Counter

@@ -50,7 +50,7 @@ def beginnings(world: World, group: str, *, since: int = 0) -> dict[str, tuple[i
 
 
 def stored(caller: Caller, queue_id: int, group: str = "nobody-yet") -> int | str:
-    """What the broker says about that group's offset: the number, or its refusal in words."""
+    """Return the broker's offset of that group, or its refusal as text."""
     answer = caller.ask(ASK, QueryOffsetHeader(group, "orders", queue_id).to_ext())
     if answer.code == ResponseCode.SUCCESS:
         return OffsetResponseHeader.from_ext(answer.ext or {}).offset

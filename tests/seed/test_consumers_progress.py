@@ -28,7 +28,7 @@ def join(world: World, **fields: Any) -> None:
 
 
 def offsets(world: World, *, since: int = 0, group: str = GROUP) -> list[int]:
-    """What listeners were given and finished, in that order."""
+    """Return the offsets that listeners received and finished, in that order."""
     return [
         offset
         for entry in world.entries(MessagesConsumed, since=since)
@@ -38,7 +38,7 @@ def offsets(world: World, *, since: int = 0, group: str = GROUP) -> list[int]:
 
 
 def committed(world: World) -> int | None:
-    """What the broker has, as the board shows it."""
+    """Return the broker's committed offsets, as the board shows them."""
     text = world.read(f"board/{GROUP}/orders").data["queues"]["broker-a:0"]["committed"]
     return None if text is None else int(text)
 
@@ -83,7 +83,7 @@ def test_a_finished_batch_sends_nothing_and_the_offset_goes_with_the_next_pull_o
         ]
 
     def pulls() -> list[tuple[int, int]]:
-        """How far each pull says the group is; -1: it does not say."""
+        """Return the committed offset in each pull; -1: the pull has none."""
         return [
             (header.queue_offset, header.commit_offset if header.sys_flag & COMMIT_FLAG else -1)
             for frame in wire.requests(PULL, sender=a)

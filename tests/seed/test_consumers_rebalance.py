@@ -32,7 +32,7 @@ def owned(world: World) -> dict[str, list[int]]:
 
 
 def divisions(world: World, label: str, since_ms: int) -> list[Any]:
-    """What that member found anew about the topic, from then on."""
+    """Return that member's new assignments of the topic, from then on."""
     return [
         entry
         for entry in world.entries(QueuesAssigned)

@@ -42,7 +42,7 @@ def scenario(world: World, label: str) -> list[str]:
 
 
 def codes(wire: WireLog, sender: str) -> list[int]:
-    """What that client asked, each run of one code once."""
+    """Return the request codes of that client, each run of one code once."""
     asked = [frame.code for frame in wire.frames if frame.sender.startswith(sender) and not frame.answer]
     return [code for at, code in enumerate(asked) if at == 0 or asked[at - 1] != code]
 

@@ -1,4 +1,4 @@
-"""What each call of an offset store does, seen on the wire, in the files, and in what a member says of its memory."""
+"""Effects of each call of an offset store on the wire, in the files and in a member's memory."""
 
 from pathlib import Path
 

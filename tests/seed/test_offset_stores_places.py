@@ -98,7 +98,7 @@ def test_a_local_file_lies_below_the_given_directory_by_client_and_group(world: 
 
 
 def begun(world: World, files: ClientFiles, *topics: str) -> dict[str, int]:
-    """Where a broadcasting member with these files begins in each queue; without a record that is the first."""
+    """Return the start offset of a broadcasting member with these files, by queue; without a record it is the first."""
     reader = member(
         world,
         application(world, "DEFAULT", files=files),

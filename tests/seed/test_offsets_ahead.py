@@ -54,7 +54,7 @@ def board(world: World) -> dict[str, Any]:
 
 
 def held(world: World) -> dict[str, Any]:
-    """What the client's page shows of the queue."""
+    """Return the client page's values of the queue."""
     client_id = world.cluster.actors.get("A").client_id
     row: dict[str, Any] = world.read(f"client/{client_id}").data["queues"]["orders/broker-a/0"]
     return row

@@ -21,7 +21,7 @@ def client_of(world: World, label: str) -> str:
 
 
 def start_offsets(world: World, label: str) -> list[int]:
-    """Where that process began in each queue of the topic, in the order of queues."""
+    """Return the start offsets of that process in each queue of the topic, in the order of queues."""
     found = {
         e.event.queue_id: e.event.start_offset
         for e in world.entries(QueueTaken)

@@ -1,4 +1,4 @@
-"""Where progress is kept: the broker's table with its file."""
+"""Places of progress: the broker's table and its file."""
 
 from pathlib import Path
 

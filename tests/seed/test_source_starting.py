@@ -1,4 +1,4 @@
-"""How a consumer begins and finds its way: steps and their time, routes, member lists, brokers that are gone."""
+"""Start of a consumer: steps and their times, routes, member lists, lost brokers."""
 
 from collections import Counter
 from itertools import pairwise

@@ -130,7 +130,7 @@ def test_a_successor_with_a_rhythm_of_its_own_has_them_after_forty_to_eighty_sec
 def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(
     world: World, same: bool, how: str, waits: bool
 ) -> None:
-    """By default a new process has a new id, so it waits for its own dead predecessor."""
+    """A new process has a new id by default, so it waits for its crashed predecessor."""
     config = PushConsumerConfig(group=GROUP, listener="orderly")
     old = application(world, "till")
     member(world, old, config, "payments")

@@ -1,4 +1,4 @@
-"""What people get wrong: a 4xx, a sentence, a way out, and nothing in the log."""
+"""Wrong input: a 4xx, a sentence, a next step, and nothing in the log."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -8,7 +8,7 @@ ENOUGH_S = 1.5  # of the machine's time, to see whether something moves
 
 
 def moved(sandbox: Driver) -> tuple[int, int, float]:
-    """By how much the sandbox's clock, its store and the machine's clock went on meanwhile."""
+    """Return by how much the sandbox's clock, its store and the machine's clock moved meanwhile."""
     before, began_s = sandbox.snapshot(), time.monotonic()
     until(lambda: time.monotonic() - began_s > ENOUGH_S)
     after = sandbox.snapshot()

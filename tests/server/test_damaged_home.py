@@ -113,7 +113,7 @@ def start_on(home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def assert_says(said: subprocess.CompletedProcess[str], *parts: str) -> None:
-    """In one line, and it is an error."""
+    """Check for an error in one line."""
     assert said.returncode == 1
     assert "Traceback" not in said.stderr
     last = said.stderr.strip().splitlines()[-1]

@@ -41,7 +41,7 @@ def rows(home: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def same_answers(home: Path) -> int:
-    """How often, at most, one student has given one answer to one step."""
+    """Return how often, at most, one student has given one answer to one step."""
     most = 0
     for journal in (home / "sandboxes").glob("*/journal"):
         lines = [line for path in journal.glob("*.ndjson") for line in path.read_bytes().splitlines()]

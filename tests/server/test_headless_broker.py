@@ -85,7 +85,7 @@ def running(home: Path, *arguments: str | Path) -> Iterator[Process]:
 
 
 def refused(home: Path, *arguments: str | Path) -> str:
-    """Of a start that fails: what it says."""
+    """Return the error of a start that fails."""
     process = Process(home, *arguments)
     try:
         _, errors = process.process.communicate(timeout=PATIENCE_S)

@@ -96,7 +96,7 @@ def _student(server: Server, pages: RemotePages, teacher: RemotePages, course: s
 
 
 def _plant(home: Path, course: str, slug: str) -> None:
-    """What the pipeline and recordings leave of a sandbox and of its course, without Spark and its minutes."""
+    """Write the files that the pipeline and recordings leave for a sandbox and its course, without Spark."""
     for path in (
         f"recordings/{slug}/0-9-1.qvr",
         f"pipeline/latency/{slug}/manifest.json",

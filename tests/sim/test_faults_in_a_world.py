@@ -1,4 +1,4 @@
-"""What goes wrong with links, name servers, clocks and machines, and what the others make of it."""
+"""Faults of links, name servers, clocks and machines, and the reactions of the others."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -34,7 +34,7 @@ class Played:
         self._post(f"/api/sandboxes/{self.slug}/actions", fields)
 
     def inside(self) -> dict[str, Any]:
-        """What the sandbox says of itself."""
+        """Return the sandbox's own values."""
         return dict(self.owner.get(f"/api/sandboxes/{self.slug}").json())
 
     def outside(self) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def _figures(
     more: Sequence[dict[str, Any]] = (),
     from_zero: bool = False,
 ) -> dict[str, dict[str | None, float]]:
-    """By name and topic."""
+    """Return the figures by name and topic."""
     queue = {
         "topic": "orders",
         "broker": "broker-a",

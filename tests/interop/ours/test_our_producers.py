@@ -1,4 +1,4 @@
-"""What our producers send is stored as any broker stores it, and comes out again."""
+"""Messages of QueueViz producers are stored and delivered as those of any producer."""
 
 import asyncio
 import os

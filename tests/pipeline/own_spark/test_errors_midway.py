@@ -1,4 +1,4 @@
-"""What breaks while a job is at work: one sentence, a code that is not 0, and the last good result stays."""
+"""Failures during a job: one sentence, an exit code other than 0, and the last good result stays."""
 
 import os
 import signal

@@ -47,7 +47,7 @@ class Killer:
         self.before = len(words.read_text(errors="replace"))
 
     def kill(self) -> str:
-        """What Spark says of the task that it lost.  Where the task had ended just then, another executor is killed."""
+        """Return Spark's message about the lost task.  If the task had ended just then, kill another executor."""
         while not (lost := self._kill_one()):
             continue
         return lost
@@ -81,7 +81,7 @@ class Killer:
         return {one.number for one in self.cluster.executors()}
 
     def _said(self) -> str:
-        """By Spark, of this run."""
+        """Return Spark's output of this run."""
         return self.words.read_text(errors="replace")[self.before :]
 
 

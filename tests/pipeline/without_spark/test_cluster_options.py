@@ -1,4 +1,4 @@
-"""What a reader of a cluster may be asked for, and what an answer of a broker means: pure functions."""
+"""Options of a cluster reader and the meaning of broker responses: pure functions."""
 
 import json
 

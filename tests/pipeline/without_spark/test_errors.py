@@ -1,4 +1,4 @@
-"""What stands in a run's way is said in one sentence, the exit code is not 0, and the last good result stays."""
+"""Failures before a run: one sentence, an exit code other than 0, and the last good result stays."""
 
 import errno
 import os

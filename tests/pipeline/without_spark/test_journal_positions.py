@@ -1,4 +1,4 @@
-"""Where a stream of a journal stands: behind whole lines, over segments, crashes and dropped files."""
+"""Positions of a journal stream: after whole lines, over segments, crashes and dropped files."""
 
 import random
 from pathlib import Path

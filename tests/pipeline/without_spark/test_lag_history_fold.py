@@ -55,7 +55,7 @@ class Watch:
             self._look()
 
     def act(self, *actions: dict[str, Any]) -> None:
-        """In the middle of a second."""
+        """Act in the middle of a second."""
         self.world.run(0.5)
         for fields in actions:
             self.world.act(fields.pop("action"), **fields)

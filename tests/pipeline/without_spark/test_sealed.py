@@ -286,7 +286,7 @@ def test_tasks_of_two_machines_write_no_common_file(directory: Path, monkeypatch
 
 
 def killed_before(number: int, work: Callable[[], object], steps: tuple[tuple[Any, str], ...] = STEPS) -> bool:
-    """Whether there was such a step; what should have been written is torn."""
+    """Return whether the step existed; the write of that step is torn."""
     taken = 0
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:

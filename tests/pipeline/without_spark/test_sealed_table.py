@@ -166,7 +166,7 @@ def test_an_audit_that_seals_ahead_keeps_the_table(root: Path, directory: Path) 
 
 
 def steps() -> tuple[tuple[Any, str], ...]:
-    """With those of the table: each file of its metadata, and each change of the catalog."""
+    """Return all steps with those of the table: each metadata file and each change of the catalog."""
     from pyiceberg.io.pyarrow import PyArrowFile
     from sqlalchemy.orm import Session
 

@@ -49,7 +49,7 @@ def zero_a_unit(root: Path, number: int = 4) -> Place:
 
 
 def cut_the_log(root: Path) -> Place:
-    """In the middle of its last record."""
+    """Cut the log in the middle of its last record."""
     physical, size = last_record(root)
     path = max((root / "commitlog").iterdir(), key=lambda file: file.name if any(file.read_bytes()) else "")
     os.truncate(path, physical - int(path.name) + size // 2)

@@ -1,4 +1,4 @@
-"""Where a stream of a store goes on: numbers taken from the disk, and every message exactly once, whatever stops it."""
+"""Positions of a store stream, taken from the disk: every message exactly once after any interruption."""
 
 import json
 import shutil

@@ -32,7 +32,7 @@ ALLOWED_MIB = 16
 
 
 class Room:
-    """Whether the disk gives blocks; what it gave it cannot take back."""
+    """A switch for free blocks of the disk; allocated blocks stay."""
 
     full = False
 

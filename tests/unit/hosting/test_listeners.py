@@ -84,7 +84,7 @@ class Hall:
         return [row for row in rows if row["type"] == kind]
 
     async def until(self, look: Callable[[dict[str, Any]], Any], *, of: str = "snapshot") -> Any:
-        """What `look` finds in the snapshot (or `of` connect), as soon as that is true; looked at at every ring."""
+        """Return the first true result of `look` on the snapshot (or `of` connect); called at every ring."""
         read = self.connect if of == "connect" else self.snapshot
         bell = LoopBell(asyncio.get_running_loop())
         await self.wait(self.port.subscribe(SLUG, bell))

@@ -1,4 +1,4 @@
-"""What the page of one client shows: its steps, timers, requests, waits and queues."""
+"""The client page: steps, timers, requests, waits and queues."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the Topology page reads: who is there, who is connected, and what each name server believes of each broker."""
+"""The Topology page: nodes, connections, and each name server's state of each broker."""
 
 from typing import Any
 

@@ -44,7 +44,7 @@ class World:
         return self.loop.run(self.network.connector(ip).connect(BROKER, heard, lambda _: self.note(f"{ip} loses")))
 
     def after(self, seconds: float) -> list[str]:
-        """What is heard within the next seconds."""
+        """Return the bytes received within the next seconds."""
         known = len(self.transcript)
         self.loop.run_for(seconds)
         return [what for _, what in self.transcript[known:]]

@@ -144,7 +144,7 @@ class Pair:
 
 
 def log_bytes(store: MessageStore, start: int | None = None, end: int | None = None) -> bytes:
-    """What stands in the log between two offsets, blank tails and all."""
+    """Return the log's bytes between two offsets, with blank tails."""
     start = store.min_physical_offset if start is None else start
     end = store.max_physical_offset if end is None else end
     parts: list[bytes] = []

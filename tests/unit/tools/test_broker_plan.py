@@ -1,4 +1,4 @@
-"""What a headless broker is to be, from options and Apache's keys; and what it says when that cannot be."""
+"""The plan of a headless broker from options and Apache's keys, and its refusals."""
 
 from pathlib import Path
 from typing import Any

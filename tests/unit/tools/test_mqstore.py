@@ -1,4 +1,4 @@
-"""What `mqstore` prints, and how it ends."""
+"""Output and exit codes of `mqstore`."""
 
 import argparse
 import json

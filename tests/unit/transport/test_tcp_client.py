@@ -23,7 +23,7 @@ KIB = 1024
 
 
 def ignore_end(channel: object) -> None:
-    """Who does not care about the end of a connection."""
+    """Ignore the end of a connection."""
 
 
 class Caller(Node):
