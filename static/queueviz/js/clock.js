@@ -1,5 +1,5 @@
 /* The sandbox's clock between two frames: a moment, the rate, and the age of the last frame. Rings and ages run on it,
-   so nothing travels while they shrink. When nothing is heard any more it holds still rather than guess. */
+   so nothing travels while they shrink. Without frames it stops. */
 
 export class SandboxClock {
   #at = 0;

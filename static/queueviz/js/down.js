@@ -1,4 +1,4 @@
-/* Queues whose master is down: who reads them, and of when their lag is. Twin of queueviz/boards/down_queue_texts.py.
+/* Queues whose master is down: their readers and the time of their lag. Twin of queueviz/boards/down_queue_texts.py.
    Who reads those of a silent broker of a real cluster is unknown: no words. */
 import { clock, number } from "./format.js";
 import { parts } from "./names.js";

@@ -1,4 +1,4 @@
-/* Above 64 queues: a cell per queue, as warm as it is far behind, and strips for the twelve worst only. Fetched when needed. */
+/* Above 64 queues: a cell per queue, coloured by its lag, and strips for the twelve worst only. Loaded when needed. */
 import { attr, cls, el, text } from "./dom.js";
 import { brief, number } from "./format.js";
 import { inOrder } from "./names.js";

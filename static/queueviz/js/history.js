@@ -1,5 +1,5 @@
 /* One lag value per queue and second of the sandbox's clock. The page requests missing seconds from the sandbox, which keeps five
-   minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
+   minutes; for a real cluster they stay unknown, and a reload of the tab keeps the rest. */
 
 const KEEP = 600;
 
@@ -40,7 +40,7 @@ export class History {
     this.fill();
   }
 
-  /** What the sandbox has kept, up to its last second; what was noted since stays behind it. */
+  /** Insert the sandbox's stored values up to its last second before the values noted since then. */
   async fill() {
     if (!this.#recent || this.#asking) return;
     this.#asking = true;

@@ -1,5 +1,5 @@
-/* One socket per tab. Channels are read-only pictures of the engine: a snapshot, then deltas counted by `n`. A frame out
-   of count or of another epoch is thrown away and the channel asked for again; old frames are worth nothing. */
+/* One socket per tab. Channels are read-only views of the engine: a snapshot, then deltas counted by `n`. A frame out
+   of sequence or of another epoch is discarded and the channel requested again. */
 import { merge } from "./merge.js";
 
 const PROTOCOL = "queueviz.live.1";

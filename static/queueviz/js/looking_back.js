@@ -1,5 +1,5 @@
 /* Older journal rows, requested page by page: newest first, until there are enough rows, none is older, or the user
-   has to say whether to look on. */
+   must confirm a longer search. */
 const MOST_REQUESTS = 32; // each looks at 4 MiB of the files at most
 
 /**

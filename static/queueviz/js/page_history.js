@@ -1,4 +1,4 @@
-/* History: what the job found in the journal, and behind its end what the Board's chart and this page have seen. */
+/* History: the job's results from the journal, then the values that the Board's chart and this page received. */
 import { $, $$, text } from "./dom.js";
 import { downLines, knownText } from "./down.js";
 import { History } from "./history.js";

@@ -1,4 +1,4 @@
-/* Rebalance: channel `rebalance/…` onto queues, what members believe, and lanes between them; rounds and moves below. */
+/* Rebalance: channel `rebalance/…` onto queues, the members' assignments, and lanes between them; rounds and moves below. */
 import { say } from "./announce.js";
 import { $, $$, attr, cls, el, hide, oneOf, svg, text } from "./dom.js";
 import { clock as clockText, duration } from "./format.js";

@@ -1,4 +1,4 @@
-/* The connection pill and the bar below the top bar: what we see, how old it is, when we try again. */
+/* The connection pill and the bar below the top bar: status, age of the data, time of the next attempt. */
 import { $, attr, el, hide, text } from "./dom.js";
 import { duration, number } from "./format.js";
 import { t } from "./words.js";

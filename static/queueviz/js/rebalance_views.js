@@ -1,4 +1,4 @@
-/* What the Rebalance page shows of its channel, one topic at a time; queueviz/boards/rebalance_views.py says the same for
+/* The Rebalance page's values from its channel, one topic at a time; queueviz/boards/rebalance_views.py computes the same for
    the first paint. Unknown values stay null and are shown as an en dash. */
 import { duration, UNKNOWN } from "./format.js";
 import { ago, left } from "./live_fields.js";

@@ -1,4 +1,4 @@
-/* The state at an event in the shape of the board channel (sandbox/queries/rows/board.py). What no event carries is the
+/* The state at an event in the shape of the board channel (sandbox/queries/rows/board.py). Values without an event are the
    keyframe's; a value in neither is null and is drawn as unknown. */
 import { lagOf, offset } from "./offsets.js";
 

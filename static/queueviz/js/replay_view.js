@@ -1,5 +1,5 @@
 /* Replay on a view other than the Board: drawn by its own page from a moment that was executed again. The line leads to
-   other events, each a page of its own; forms are off, for they ask about the present. */
+   other events, each on its own page; forms are off, as they concern the present. */
 import { $, $$, around, attr, hide, text } from "./dom.js";
 import { clock as clockText, duration, number } from "./format.js";
 import { shortId } from "./names.js";

@@ -1,5 +1,5 @@
-/* What a strip draws: one queue row in, one path per layer and a few labels out. Pure, so that tests/drawings can hold it
-   to its word without a browser. Zones are fills, positions are marks; an unknown value draws nothing, never 0. */
+/* The drawing plan of a strip: one queue row in, one path per layer and a few labels out. Pure, so that tests/drawings
+   test it without a browser. Zones are fills, positions are marks; an unknown value draws nothing, never 0. */
 import { cells } from "./strip_cells.js";
 import { number } from "./format.js";
 import { larger, offset } from "./offsets.js";
