@@ -67,7 +67,7 @@ class Planned:
         self._paths = frozenset(map(plan.path_of, self._units))
 
     def names(self, path: str) -> bool:
-        """Whether a test file has a unit that is to be played."""
+        """Return whether a test file has a unit to run."""
         return path in self._paths or (self.cheap and plan.is_cheap(path))
 
     def holds(self, item: pytest.Item) -> bool:
@@ -79,7 +79,7 @@ PLANNED = pytest.StashKey[Planned]()
 
 
 class Results:
-    """What failed and what it cost, for the run that started this one."""
+    """Failed tests and costs, for the process that started this run."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -40,7 +40,7 @@ RESET_BODY = {
 }
 
 
-@router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="What is known of it, now")
+@router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="Current state of the cluster")
 def snapshot(request: HttpRequest, name: str) -> HttpResponse:
     """Return the snapshot, as of a sandbox. A value that the cluster's admin codes do not report is null."""
     return sandboxes.snapshot(request, attached_slug(name))
@@ -58,13 +58,13 @@ def act(request: HttpRequest, name: str) -> dict[str, str]:
     return sandboxes.act(request, attached_slug(name))
 
 
-@router.get("/{slug:name}/events", summary="What was done here, as NDJSON")
+@router.get("/{slug:name}/events", summary="Log of actions, as NDJSON")
 def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponseBase:
     """Stream events, as of a sandbox."""
     return sandboxes.events(request, attached_slug(name), after)
 
 
-@router.get("/{slug:name}/journal", response={200: sandboxes.Looked} | REFUSALS, summary="The same, newest first")
+@router.get("/{slug:name}/journal", response={200: sandboxes.Looked} | REFUSALS, summary="Log of actions, newest first")
 def journal(
     request: HttpRequest,
     name: str,
@@ -78,7 +78,7 @@ def journal(
     return sandboxes.journal(request, attached_slug(name), show, search, before, after, most)
 
 
-@router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect")
+@router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Run a read-only query")
 def ask(request: HttpRequest, name: str, question: str) -> HttpResponse:
     """Answer a question as of a sandbox, as far as the cluster reports what it needs."""
     return sandboxes.ask(request, attached_slug(name), question)

@@ -65,7 +65,7 @@ class Found(Schema):
     tables: dict[str, int]
 
 
-@router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="The pipeline's runs, the newest first")
+@router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="Pipeline runs, newest first")
 def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Return the newest 50 runs; `jobs`: the jobs that can be requested, with the options of each."""
     visit = _seen(request, slug)
@@ -76,7 +76,7 @@ def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
     }
 
 
-@router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
+@router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Request a run of a job")
 def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
     """Request a run. It waits for the worker; `GET …/runs/<run>` reports its progress."""
     return Status(201, run_row(run_requests.ask_for(writer(request), slug, wish.job, wish.options)))
@@ -93,12 +93,12 @@ def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
     return run_row(run_requests.cancel(writer(request), slug, run))
 
 
-@router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="A job's last good result")
+@router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="Last successful result of a job")
 def result(request: HttpRequest, slug: str, job: str) -> dict[str, Any]:
     return _found(_seen(request, slug), job)[1]
 
 
-@router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of it, as NDJSON")
+@router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of the result, as NDJSON")
 def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
     """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
     run_result, contents = _found(_seen(request, slug), job)

@@ -54,7 +54,7 @@ api = NinjaAPI(
     version="1",
     urls_namespace="api",
     parser=Strict(),
-    description="Drive a sandbox from a program. Send `Authorization: Bearer qv_…`.",
+    description="Control a sandbox from a program. Send `Authorization: Bearer qv_…`.",
 )
 
 
@@ -136,7 +136,7 @@ ACTION_BODY = {
                     "required": ["action"],
                     "properties": {"action": {"type": "string", "enum": list(ACTIONS)}},
                     "additionalProperties": True,
-                    "description": "The name of the action; its own fields stand beside it (docs/automation.md).",
+                    "description": "The name of the action; its fields are beside it (docs/automation.md).",
                 },
                 "example": {"action": "CrashActor", "actor": "A"},
             }
@@ -163,7 +163,7 @@ def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
 
-@api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
+@api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Current state")
 def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
@@ -178,7 +178,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
 @api.post(
     "/sandboxes/{slug:slug}/actions",
     response={200: Acted} | REFUSALS,
-    summary="Do something to it",
+    summary="Execute an action",
     openapi_extra=ACTION_BODY,
 )
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
@@ -186,7 +186,7 @@ def act(request: HttpRequest, slug: str) -> dict[str, str]:
     return {"seq": str(visitor_actions.act(writer(request), slug, _object(request)))}
 
 
-@api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
+@api.get("/sandboxes/{slug:slug}/events", summary="Events, as NDJSON")
 def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponseBase:
     """The journal after `after`: 10 000 lines, or `most` (up to 1 000 000). 410 with `first_seq` where older ones were
     trimmed."""
@@ -235,7 +235,7 @@ async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield page
 
 
-@api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="What happened, newest first")
+@api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="Events, newest first")
 def journal(
     request: HttpRequest,
     slug: str,
@@ -245,7 +245,7 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
+    """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Repeat with `before` until it is null."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     attached_clusters.demand(visit)
@@ -267,7 +267,7 @@ def journal(
 @api.get(
     "/sandboxes/{slug:slug}/ask/{name}",
     response={200: dict[str, Any]} | REFUSALS,
-    summary="Ask without effect",
+    summary="Run a read-only query",
     openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)},
 )
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
@@ -283,16 +283,14 @@ def wake(request: HttpRequest, slug: str) -> dict[str, str]:
     return {"state": "live"}
 
 
-@api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
+@api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Stop the sandbox")
 def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     policy.sandbox_for(writer(request), slug, "act")
     engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
     return {"state": "asleep"}
 
 
-@api.post(
-    "/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients"
-)
+@api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open ports to real clients")
 def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Open the ports. `name_servers` configures a client of any language, as `ip:port`. Of this machine only."""
     requester = writer(request)
@@ -307,7 +305,9 @@ def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
     return ownership.make_keys(requester, policy.sandbox_for(requester, slug, "share"))._asdict()
 
 
-@api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
+@api.delete(
+    "/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Accept real clients without signatures"
+)
 def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
     """Drop the keys. Refused while the ports are open to other machines."""
     requester = writer(request)

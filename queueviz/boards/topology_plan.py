@@ -48,7 +48,7 @@ class Stacked(TypedDict):
 
 class ViewInWords(View):
     known: str
-    expires_ms: int | None  # None: the name server does not say when it heard of the broker
+    expires_ms: int | None  # None: the name server does not report the broker's last heartbeat
 
 
 class LinkInWords(Link):

@@ -67,7 +67,7 @@ def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> No
     try:
         engine.answer(future, patience_s)
     except EngineBusy:  # it goes on looking; until then its pages are empty
-        log.info("the first look at %s takes long", cluster.slug)
+        log.info("the first poll of %s takes long", cluster.slug)
     except SandboxError:
         reported.pop(cluster.slug, None)
         raise
@@ -109,7 +109,7 @@ def _report(cluster: Cluster) -> None:
         try:
             current = settings_of(cluster)
         except ActionRefused as error:
-            log.warning("%s is let go: %s", cluster.slug, error)
+            log.warning("%s is released: %s", cluster.slug, error)
             return _let_go(cluster.slug)
         reported = _reported[engine.port()]
         if reported[cluster.slug] != current:

@@ -29,16 +29,16 @@ FINISHED = b'"type":"LabFinished"'
 SCORES = {"queueviz.submission": ("score",), "queueviz.grade": ("score",), "queueviz.ltiscore": ("sent_score",)}
 
 WITHHELD = """
-Scores are null: the teacher has not released them yet.  An export after that has them.
+Scores are null: the teacher has not released them yet.  A later export has them.
 """
-ABOUT = """What is stored of {pseudonym} in the course "{title}".
+ABOUT = """Stored data of {pseudonym} in the course "{title}".
 
-student.json              every row of the database about this student, by table
-sandboxes/SLUG/journal/   what happened in a sandbox of the student's, one event a line, answers among them
+student.json              every database row about this student, by table
+sandboxes/SLUG/journal/   events of a sandbox of the student, one per line, with the answers
 sandboxes/SLUG/attempts.json   each attempt at a lab: steps, predictions, mistakes, hints, receipts
 
-Not in here: messages in the brokers' stores of these sandboxes, which actions and producers named in the journal have
-made, and secrets, of which only digests are stored.
+Not included: messages in the brokers' stores, which the actions and producers of the journal sent, and secrets, of
+which only digests are stored.
 {withheld}"""
 
 

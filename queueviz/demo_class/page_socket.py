@@ -86,10 +86,10 @@ def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
                 if frame["k"] == "snap":
                     return frame["data"]
                 if frame["k"] == "end":
-                    raise RemoteRefused(f"{channel} cannot be seen: {frame['reason']}.")
+                    raise RemoteRefused(f"{channel} cannot be followed: {frame['reason']}.")
     except (OSError, WebSocketException) as error:
-        raise RemoteRefused(f"The live socket at {url} broke off: {error or type(error).__name__}.") from error
-    raise RemoteRefused(f"{channel} did not come.")
+        raise RemoteRefused(f"The live socket at {url} was closed: {error or type(error).__name__}.") from error
+    raise RemoteRefused(f"{channel} did not arrive.")
 
 
 def _connected(url: str, cookies: Mapping[str, str]) -> ClientConnection:

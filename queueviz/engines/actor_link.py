@@ -80,7 +80,7 @@ class ActorLink:
             while waiting := self._outbox.take():
                 ray.get(actor.hear.remote(self.engine, self._web, waiting), timeout=ANSWER_S)
         except (RayError, ValueError, OSError) as error:
-            log.info("the engine %s takes nothing more: %s", self.engine, _first_line(error))
+            log.info("the engine %s accepts no more requests: %s", self.engine, _first_line(error))
             self._outbox.close()
 
 

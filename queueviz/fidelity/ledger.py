@@ -116,7 +116,7 @@ def load(directory: Path) -> Ledger:
     for path in sorted(directory.glob("*.toml")):
         for claim in read(path):
             if claim.row in claims:
-                raise LedgerBroken(f"{path.name}: row {claim.row} is there twice")
+                raise LedgerBroken(f"{path.name}: row {claim.row} exists twice")
             claims[claim.row] = claim
     _check_whole(claims)
     return Ledger(claims.values())

@@ -57,7 +57,7 @@ def state(share: Share) -> str:
 
 
 def _follow(share: Share, scores: bool) -> None:
-    """Ask for it until it is there: one that no request comes for is given up."""
+    """Request the recording until it is there: the server abandons a recording that has no requests."""
     try:
         while not _over.wait(ASK_EVERY_S) and not _made(share, scores):
             continue

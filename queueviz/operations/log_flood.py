@@ -28,6 +28,6 @@ class Flood(logging.Filter):
             kind[2] += 1
             return False
         if kind[2]:
-            record.msg, record.args = f"{record.getMessage()} (and {int(kind[2])} more like it before)", ()
+            record.msg, record.args = f"{record.getMessage()} (and {int(kind[2])} more of this kind before)", ()
             kind[2] = 0
         return True

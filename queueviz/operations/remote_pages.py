@@ -58,9 +58,9 @@ class RemotePages:
         try:
             answer = self._http.request(method, f"{self.url}{path}", **more)
         except httpx.InvalidURL as error:
-            raise RemoteRefused(f"{self.url} is no address: {error}.") from error
+            raise RemoteRefused(f"{self.url} is not a valid address: {error}.") from error
         except httpx.HTTPError as error:
-            raise RemoteRefused(f"Nobody answers at {self.url}: {error or type(error).__name__}.") from error
+            raise RemoteRefused(f"No server answers at {self.url}: {error or type(error).__name__}.") from error
         if answer.status_code >= 400:
             raise RemoteRefused(f"{self.url}{path} answered {answer.status_code}{_sentence(answer)}.")
         return answer

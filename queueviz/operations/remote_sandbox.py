@@ -70,11 +70,13 @@ class RemoteSandbox:
             try:
                 answer = self._http.request(method, f"{self._url}/api/sandboxes/{self.slug}{path}", json=body)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                trouble = f"Nobody answers at {self._url}: {error}."
+                trouble = f"No server answers at {self._url}: {error}."
             except httpx.InvalidURL as error:
-                raise RemoteRefused(f"{self._url} is no address: {error}.") from error
+                raise RemoteRefused(f"{self._url} is not a valid address: {error}.") from error
             except httpx.HTTPError as error:
-                raise RemoteRefused(f"The server at {self._url} broke off: {error or type(error).__name__}.") from error
+                raise RemoteRefused(
+                    f"No complete response from {self._url}: {error or type(error).__name__}."
+                ) from error
             else:
                 if answer.is_success:
                     return answer.json()
@@ -91,11 +93,11 @@ class RemoteSandbox:
 
     def _sentence(self, answer: httpx.Response) -> str:
         if answer.status_code in (401, 403):
-            return f"The token does not open sandbox {self.slug} for this."
+            return f"The token does not permit this in sandbox {self.slug}."
         if answer.status_code == 404:
-            return f"The server at {self._url} knows no sandbox {self.slug} for this token."
+            return f"The server at {self._url} has no sandbox {self.slug} for this token."
         try:
             body = answer.json()
             return f"{body['error']} {body.get('hint', '')}".strip()
         except (ValueError, KeyError, TypeError):
-            return f"The server at {self._url} answered {answer.status_code}."
+            return f"The server at {self._url} responded with status {answer.status_code}."

@@ -149,7 +149,7 @@ def fork(request: HttpRequest, secret: str) -> HttpResponse:
 def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
     """A part of the player for pages of other sites.  No context processor runs: they would read cookies."""
     if part not in PARTS:
-        raise Http404(f"There is no part {part!r}. There are: {', '.join(PARTS)}.")
+        raise Http404(f"No part {part!r}. Parts are: {', '.join(PARTS)}.")
     link = _recorded(request, secret)
     with translation.override(link.shown.language):
         player = _player(link, "embedded-recording", secret) | {"part": part}

@@ -20,13 +20,12 @@ def check_words(job: str, about: str | None) -> None:
 
     if job == SHOW and (about is None or about not in JOBS):
         raise WrongOption(
-            ("Name the job whose result it is" if about is None else f"There is no job {about}")
-            + f". Jobs are: {', '.join(sorted(JOBS))}."
+            ("Name a job" if about is None else f"No job {about}") + f". Jobs are: {', '.join(sorted(JOBS))}."
         )
     if job == SQL and not (about or "").strip():
         raise WrongOption(NO_QUERY)
     if about is not None and job not in (SHOW, SQL):
-        raise WrongOption(f"{job} takes no {about}: its own options are written --option KEY=VALUE.")
+        raise WrongOption(f"{job} takes no argument {about}. Write its options as --option KEY=VALUE.")
 
 
 def directories_of(name: str) -> dict[str, str]:
@@ -41,7 +40,7 @@ def result_at(out: Path, job: str) -> Manifest:
     """Raises WrongOption where there is none, CorruptRecord."""
     made = manifest_of(out)
     if made is None or made.job != job:
-        raise WrongOption(f"There is no result of {job} in {out}. Run the job first: pipeline {job}.")
+        raise WrongOption(f"No result of {job} in {out}. Run the job first: pipeline {job}.")
     return made
 
 

@@ -10,7 +10,7 @@ from queueviz.runs.tables import Result
 
 
 def run_row(run: PipelineRun) -> dict[str, Any]:
-    """`stage` None: it waits, or Spark is only starting.  Times in milliseconds since 1970, of the wall clock."""
+    """`stage` None: the run is pending, or Spark is starting.  Times in milliseconds since 1970, of the wall clock."""
     return {
         "run": run.run,
         "job": run.job,

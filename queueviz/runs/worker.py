@@ -127,7 +127,7 @@ class Worker:
         return self._now() - self._used_s >= self._limits.pipeline_idle_s
 
     def end(self) -> None:
-        """The run at work is given up."""
+        """Cancel the current run."""
         if self._current is not None:
             self._finish(State.FAILED, worker_errors.WORKER_STOPPED)
         if self._child is not None:

@@ -40,7 +40,7 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
         case "topology", []:
             watch.look()
             return read_topology(picture)
-    raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)} of a real cluster")
+    raise ChannelUnknown(f"a real cluster has no channel {kind}/{'/'.join(rest)}")
 
 
 def _group(cluster: "AttachedCluster", group: str) -> GroupSeen:

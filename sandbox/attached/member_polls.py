@@ -83,7 +83,7 @@ class MemberPolls:
         except SandboxError as error:
             if member not in self._mute:
                 self._mute[member] = self._clock.monotonic()
-                log.info("%s of %s does not say how it is: %s", member[1], member[0], error)
+                log.info("%s of %s did not report its state: %s", member[1], member[0], error)
             self._picture.says.pop(member, None)
             return
         self._not_before_s.pop(member, None)

@@ -155,7 +155,7 @@ class AttachedOffsets:
         if method != "online" or current.writes_itself or current.members is None:
             return []
         if current.members.consume_type == "CONSUME_ACTIVELY":
-            return [Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {})]
+            return [Note("not_heard", "a pull consumer ignores an online reset; no offset will change", {})]
         if owner is not None and self._seen.members[owner].language == "CPP":
             text = "its owner is a C++ client, which cannot parse the reset request of this broker"
             return [Note("not_heard_in_cpp", text, {})]

@@ -228,7 +228,7 @@ class Search:
         }
 
     async def walk(self, question: WalkIndex) -> Row:
-        """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
+        """Only the response of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
         unknown (`told` False).
         """
         matches = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)

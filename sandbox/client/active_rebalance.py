@@ -56,7 +56,7 @@ class ActiveRebalance:
             try:
                 division = await divide(member, topic)
             except ClientError as error:
-                log.info("topic %s of %s not divided: %s", topic, member.group, error)
+                log.info("queues of topic %s not assigned in group %s: %s", topic, member.group, error)
                 self._news.missed(topic, trigger, str(error))
                 continue
             if division is None:

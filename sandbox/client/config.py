@@ -161,7 +161,7 @@ def check_group(group: str, *, forbidden: str) -> None:
         raise ClientError(f"the group name has {len(group)} characters, {MAX_GROUP_CHARS} are allowed")
     check_characters("group", group)
     if group == forbidden:
-        raise ClientError(f"{forbidden} is not a name an application may use")
+        raise ClientError(f"{forbidden} is a reserved name")
 
 
 def check_characters(what: str, name: str) -> None:

@@ -160,7 +160,7 @@ class Connections:
             opening.set_result(channel)
             return channel
         except BaseException as error:
-            opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was given up"))
+            opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was cancelled"))
             opening.exception()  # it may be that no one waited for it
             raise
         finally:

@@ -145,7 +145,9 @@ class Incoming:
         if not isinstance(consumer, Listeners):
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
-            return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
+            return command.reply(
+                ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are already being consumed directly"
+            )
         message = message_of(record.decode(command.body or b""), self._body_bytes)
         broker = text_or_none(command.ext, "brokerName") or ""
         self._direct += 1
@@ -173,7 +175,7 @@ class Incoming:
         try:
             reply = pushed(header, decoded, command.body or b"", self._clock.now_ms(), self._body_bytes)
         except CorruptRecord as error:
-            log.info("a reply cannot be unpacked: %s", error)
+            log.info("a reply cannot be decompressed: %s", error)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
         self._requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)

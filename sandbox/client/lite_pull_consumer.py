@@ -103,7 +103,7 @@ class LitePullConsumer(Startable):
         if self._by_hand:
             return Subscription(topic, "*", version=0)
         if topic not in self.subscriptions:
-            raise ClientError(f"nobody subscribes to {topic} any more")
+            raise ClientError(f"the consumer no longer subscribes to {topic}")
         return self.subscriptions[topic]
 
     # Life.

@@ -66,7 +66,7 @@ class LitePullTasks:
                 self._start(mq)
 
     def restart(self, mq: MessageQueue) -> None:
-        """Give up the pull under way and begin again."""
+        """Cancel the pull under way and begin again."""
         self.stop(mq)
         self._start(mq)
 

@@ -103,8 +103,8 @@ class LocalFileOffsetStore(OffsetMemory):
                 damage = error
         if damage is not None:
             raise ClientError(
-                f"the offsets in {self.file} and its backup cannot be read: put a whole file in their "
-                "place, or move both away to start without offsets"
+                f"the offsets in {self.file} and its backup cannot be read: restore the file, or move both "
+                "away to start without offsets"
             )
         return {}
 

@@ -84,5 +84,5 @@ def offset_store_for(
     if model is MessageModel.CLUSTERING:
         return RemoteBrokerOffsetStore(group, instance)
     if instance.files is None:
-        raise ClientError("a broadcasting consumer needs a place for its offset file")
+        raise ClientError("a broadcasting consumer needs a directory for its offset file")
     return LocalFileOffsetStore(group, instance.client_id, instance.files, instance.journal)

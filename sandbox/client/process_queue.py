@@ -30,7 +30,7 @@ class ProcessQueue:
         self.dropped = False
         self.locked = False
         self.consuming = False
-        self.released_offset: int | None = None  # what was committed when the queue was given up
+        self.released_offset: int | None = None  # the committed offset at the release of the queue
         self.unlock_tries = 0
         self.taken_at_ms = now_ms
         self.last_pull_ms = now_ms

@@ -49,9 +49,9 @@ class PullApi:
         Raises ClientError for an offset below 0 or no messages wanted, else what the connection or broker says.
         """
         if offset < 0:
-            raise ClientError(f"a pull cannot begin at {offset}")
+            raise ClientError(f"a pull cannot start at offset {offset}")
         if count <= 0:
-            raise ClientError(f"a pull wants at least one message, not {count}")
+            raise ClientError(f"a pull must request at least one message, not {count}")
         address, broker_id = await self._node(mq)
         if broker_id != MASTER_ID:
             sys_flag &= ~SYS_COMMIT

@@ -110,7 +110,7 @@ class PushConsumer(Startable):
             topic, expression, version=self.clock.now_ms(), expression_type=expression_type
         )
         if self.state == "running":
-            self.tasks.spawn(self.instance.heartbeat(), "tell the subscription")
+            self.tasks.spawn(self.instance.heartbeat(), "send the subscription")
 
     def unsubscribe(self, topic: str) -> None:
         """Want a topic no longer; its queues go with the next rebalance."""

@@ -71,7 +71,7 @@ class QueueLocks:
         try:
             await self._instance.api.unlock(address, self._group, self._instance.client_id, [mq], oneway=True)
         except SandboxError as error:
-            log.info("lock of %s not given back: %s", mq.key, error)
+            log.info("lock of %s not released: %s", mq.key, error)
 
     async def unlock_all(self) -> None:
         """Give everything back and wait for the brokers' answers."""
@@ -80,7 +80,7 @@ class QueueLocks:
             try:
                 await self._instance.api.unlock(address, self._group, self._instance.client_id, queues, oneway=False)
             except SandboxError as error:
-                log.info("locks of %s not given back: %s", broker, error)
+                log.info("locks of %s not released: %s", broker, error)
                 continue
             for mq in queues:
                 self._queues[mq].locked = False

@@ -50,7 +50,7 @@ class Rebalance:
             try:
                 await self._topic(topic, trigger)
             except ClientError as error:
-                log.info("topic %s of %s not divided: %s", topic, self._member.group, error)
+                log.info("queues of topic %s not assigned in group %s: %s", topic, self._member.group, error)
                 self._news.missed(topic, trigger, str(error))
             if not self._member.may_rebalance:
                 return

@@ -48,7 +48,7 @@ def message_of(stored: StoredMessage, most: int) -> Message:
     try:
         body = compression.decompress(stored.body, stored.sys_flag, most)
     except CorruptRecord as error:
-        log.info("%s at %s is given on as it is stored: %s", stored.topic, stored.physical_offset, error)
+        log.info("%s at %s is delivered as stored: %s", stored.topic, stored.physical_offset, error)
         body = stored.body
     return _message(stored, body, None)
 

@@ -78,7 +78,7 @@ class Requests:
             return of(answer)
         except (Malformed, CorruptRecord) as error:
             raise UnreadableAnswer(
-                f"{address} answers {request_name(code)} with what we cannot read: {error}"
+                f"the {request_name(code)} response of {address} is not readable: {error}"
             ) from error
 
 

@@ -108,7 +108,7 @@ class Send:
             address = await sender.master(mq.topic, broker)
             left_ms = self._deadline_ms - clock.now_ms()
             if left_ms <= 0:
-                raise SendTimeout(f"no time is left to send to {mq.key}")
+                raise SendTimeout(f"the send timeout to {mq.key} has passed")
             answer = await sender.api.send(address, self._outgoing.to(mq), self._outgoing.body, left_ms, waits=waits)
         except SandboxError as error:
             sender.faults.learn(broker, clock.now_ms() - began_ms, failed=True)
@@ -138,7 +138,7 @@ def status_text(error: SandboxError) -> str:
 def _given_up(topic: str, tried: list[str], problem: SandboxError | None) -> SandboxError:
     """Return the error of a send whose attempts or time are used up."""
     if problem is None:
-        return SendTimeout(f"no time was left to send to {topic}")
+        return SendTimeout(f"the send timeout to {topic} has passed")
     if isinstance(problem, BrokerRefused):
         return problem
     return ClientError(f"sent {len(tried)} times to {topic} ({', '.join(tried)}), still failed: {problem}")

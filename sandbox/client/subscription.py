@@ -23,7 +23,7 @@ class Subscription:
             try:
                 self._filter = parse_tags(expression)
             except ValueError as error:
-                raise ClientError(f"{expression} is no tag expression: {error}") from error
+                raise ClientError(f"{expression} is not a tag expression: {error}") from error
             self.expression = self._filter.expression or ALL
         elif not expression:
             raise ClientError(f"an expression of type {expression_type} cannot be empty")

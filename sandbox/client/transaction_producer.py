@@ -100,7 +100,7 @@ class TransactionProducer:
         try:
             await self._end(sent, state, remark)
         except SandboxError as error:
-            log.warning("%s is %s, but the broker was not told: %s", sent.unique_key, state.value, error)
+            log.warning("%s is %s, but this was not reported to the broker: %s", sent.unique_key, state.value, error)
         return TransactionSendResult(sent, state)
 
     async def _execute(self, message: Message, execute: LocalTransaction) -> tuple[LocalTransactionState, str | None]:
@@ -132,7 +132,7 @@ class TransactionProducer:
 
     def _asked_by_broker(self, header: CheckTransactionHeader, message: Message, address: str) -> None:
         if len(self._asked) >= MAX_CHECKS_WAITING:
-            log.warning("%d questions of brokers are waiting, no more are taken", len(self._asked))
+            log.warning("%d transaction checks are pending; further checks are dropped", len(self._asked))
             return
         self._asked.append(_Asked(header, message, address))
         if not self._answering:
@@ -146,7 +146,7 @@ class TransactionProducer:
                 try:
                     await self._answer(asked)
                 except SandboxError as error:
-                    log.info("%s was not told of %s: %s", asked.address, asked.header.msg_id, error)
+                    log.info("%s did not receive the state of %s: %s", asked.address, asked.header.msg_id, error)
         finally:
             self._answering = False
 

@@ -29,7 +29,7 @@ class LoopThread:
         """The coroutine's result or exception.  Raises ClientError when called from a listener, which runs in it."""
         if threading.current_thread() is self._thread or not self._thread.is_alive():
             coroutine.close()
-            raise ClientError("waiting is not possible here: the loop that would go on is this one, or has ended")
+            raise ClientError("cannot wait: the event loop of the sandbox is the current one, or has ended")
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result()

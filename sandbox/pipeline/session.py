@@ -95,7 +95,7 @@ def wait_for_server(remote: str) -> None:
         try:
             grpc.channel_ready_future(channel).result(SERVER_READY_S)
         except grpc.FutureTimeoutError:
-            raise NoSpark(f"Who answers at {remote} is no Spark Connect server.") from None
+            raise NoSpark(f"The server at {remote} is not a Spark Connect server.") from None
 
 
 def packed(directory: Path) -> Path:

@@ -220,7 +220,7 @@ class RebalanceHistory:
             group.note(seq, at_ms, "running", event.client_id)
 
     def _because(self, event: QueuesAssigned) -> Happening | None:
-        """The newest happening this member can have heard of since it last divided the topic.
+        """Return the newest event that can have reached this member since its last assignment of the topic.
 
         A notification is about members and topics; a round of its own accord, or of the clock, may find anything.
         """

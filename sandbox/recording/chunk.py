@@ -88,7 +88,7 @@ class Chunk:
             raise BadRecording("A column has too few or too many parts. Export it again.")
         numbers = columns.increasing(row[1], len(self.seqs))
         if numbers and not 0 < numbers[0] <= numbers[-1] < len(self.seqs):
-            raise BadRecording("A column changes at a frame that is not there. Export it again.")
+            raise BadRecording("A column changes at a frame that does not exist. Export it again.")
         return path_of(row[0]), numbers, row[2:]
 
     def frames(self) -> Iterator[Frame]:

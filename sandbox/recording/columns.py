@@ -72,7 +72,7 @@ def _sums(values: list[Any]) -> list[Any]:
             sums.append(None)
             continue
         if type(value) is not int or abs(before + value) >= LARGEST:
-            raise BadRecording("A column of numbers holds something else, or too large ones. Export it again.")
+            raise BadRecording("A column of numbers has another type or a too large number. Export it again.")
         before += value
         sums.append(before)
     return sums

@@ -29,7 +29,7 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
             f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). Export a shorter range."
         )
     if not unpacker.eof or unpacker.unused_data:
-        raise BadRecording(f"The {name} does not end where it should. Copy it again.")
+        raise BadRecording(f"The {name} is incomplete or has data after its end. Copy it again.")
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:

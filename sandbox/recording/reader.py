@@ -63,19 +63,19 @@ class Recording:
         ):
             raise BadRecording("The index does not have a number, a time and a type for each fact. Export again.")
         if not all(type(kind) is int and 0 <= kind < len(types) and type(types[kind]) is str for kind in kinds):
-            raise BadRecording("The index names a type that is not there. Export it again.")
+            raise BadRecording("The index names an unknown type. Export it again.")
         return [Mark(seq, at_ms, types[kind]) for seq, at_ms, kind in zip(seqs, times_ms, kinds, strict=True)]
 
     def check(self) -> None:
         """Read everything and compare with what the first line says.  Raises BadRecording."""
         frames = [(frame.seq, frame.at_ms) for frame in self.frames()]
         if len(frames) != self.head.frames or frames != sorted(frames):
-            raise BadRecording("The frames are not as many as the first line says, or not in order. Copy it again.")
+            raise BadRecording("The number or order of frames differs from the first line. Copy it again.")
         if (frames[0], frames[-1]) != tuple(zip(self.head.seq, self.head.at_ms, strict=True)):
-            raise BadRecording("The frames do not begin or end where the first line says. Export it again.")
+            raise BadRecording("The first or last frame differs from the first line. Export it again.")
         facts = [Mark(int(row["seq"]), row["at_ms"], row["type"]) for row in self.facts(*self.head.seq)]
         if facts != self.index():
-            raise BadRecording("The index is not that of the facts. Export it again.")
+            raise BadRecording("The index does not match the facts. Export it again.")
 
     def _place(self, seq: int) -> ChunkPlace:
         at = bisect_right(self._begins, seq) - 1
@@ -88,7 +88,7 @@ class Recording:
     def _chunk(self, position: ChunkPlace) -> Chunk:
         keyframe = unpack_keyframe(self._bytes(position.begins, position.keyframe_bytes), self._limits)
         if (keyframe.seq, keyframe.at_ms) != (position.seq, position.at_ms):
-            raise BadRecording("A chunk does not begin where the directory says. Export it again.")
+            raise BadRecording("A chunk begins at another position than in the directory. Export it again.")
         return Chunk(keyframe, self._bytes(position.deltas_begin, position.deltas_bytes), self._limits)
 
     def _bytes(self, begins: int, count: int, *, at_most: bool = False) -> bytes:

@@ -43,7 +43,7 @@ def remove(tree: Tree, path: Path) -> None:
     for key in path[:-1]:
         inner = inner.get(key) if isinstance(inner, dict) else None
     if not isinstance(inner, dict) or path[-1] not in inner:
-        raise BadRecording("A change removes what is not there. Export it again.")
+        raise BadRecording("A change removes a key that does not exist. Export it again.")
     del inner[path[-1]]
 
 

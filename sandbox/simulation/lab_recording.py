@@ -30,7 +30,7 @@ from sandbox.simulation.beside import Progress, serve
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
-SEED = "somebody else"
+SEED = "another player"
 LEFT_OUT = "…"
 NOTES = ".json"
 PACE_MS = 200

@@ -143,7 +143,7 @@ def stray_entry_text(physical: int, before: int, after: int) -> str:
 
 
 UNKNOWN_SHAPE_TEXT = (
-    "nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
+    "the file does not state its number of slots: set it, as the broker's maxHashSlotNum "
     "(store_audit --option index_slots=N, mqstore --index-slots N)"
 )
 

@@ -112,8 +112,8 @@ def resolved(host: str) -> str:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as error:
         raise CannotStart(
-            f"This machine does not know the address of brokerIP1={host}, which each message holds as a "
-            f"number: write it as 10.0.0.5, or add the name to its hosts."
+            f"The host name brokerIP1={host} cannot be resolved. Write an IP address such as 10.0.0.5, or add the "
+            "name to /etc/hosts."
         ) from error
 
 
@@ -124,20 +124,21 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
     shown_ip = properties.get("brokerIP1", "" if ip == "0.0.0.0" else ip)
     if not shown_ip:
         raise CannotStart(
-            "A broker that listens on every address must be told by which one clients reach it: "
-            "set brokerIP1 in the properties."
+            "A broker that listens on every address needs one address for its clients: set brokerIP1 in the properties."
         )
     if HOST.fullmatch(shown_ip) is None:
-        raise CannotStart(f"{shown_ip!r} is no brokerIP1: write it as 10.0.0.5 or broker.example.org.")
+        raise CannotStart(f"{shown_ip!r} is not a valid brokerIP1. Write it as 10.0.0.5 or broker.example.org.")
     host = shown_ip if _is_ip(shown_ip) else resolve(shown_ip)
     count = len(masters) or options.brokers
     if not 1 <= count <= MAX_BROKERS or (masters and options.brokers != 1):
-        raise CannotStart(f"One process runs 1 to {MAX_BROKERS} brokers, or the slaves of other processes' masters.")
+        raise CannotStart(f"One process runs 1 to {MAX_BROKERS} brokers, or only slaves of masters in other processes.")
     elsewhere = name_servers_of(options)
     own = None if elsewhere else f"{shown_ip}:{port}"
     first = port if count == 1 or elsewhere else port + PORTS_APART
     if first + PORTS_APART * (count - 1) + 1 > 65_535:
-        raise CannotStart(f"There is no room for {count} brokers above port {port}. Choose a lower one with --listen.")
+        raise CannotStart(
+            f"There are not enough ports above {port} for {count} brokers. Choose a lower port with --listen."
+        )
     plans = []
     for n in range(count):
         mine = _renamed(properties, n, count, masters[n] if masters else None)
@@ -145,7 +146,9 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
         if options.accounts is not None:
             config = replace(config, acl=options.accounts)
         elif config.acl is not None:
-            raise CannotStart("aclEnable=true lets nobody in: name the accounts with --acl plain_acl.yml.")
+            raise CannotStart(
+                "aclEnable=true without accounts refuses every client. Name the accounts with --acl plain_acl.yml."
+            )
         directory = options.store if count == 1 else options.store / config.node
         plans.append(BrokerPlan(config, _store(mine), directory, ip))
     _check_layout(options.store, count)
@@ -159,7 +162,7 @@ def listening(options: Options) -> tuple[str, int]:
     address = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', str(DEFAULT_PORT)).strip()}"
     ip, port = split(address, "address to listen on")
     if not ipaddress.ip_address(ip).is_loopback and not options.public:
-        raise CannotStart(f"Everybody on the network could use a broker at {address}. Say --public if that is meant.")
+        raise CannotStart(f"Other machines could use a broker at {address}. Add --public to allow this.")
     return ip, port
 
 
@@ -168,7 +171,7 @@ def split(address: str, what: str) -> tuple[str, int]:
     host, port = _host_and_port(address, what)
     host = DEFAULT_HOST if host == "localhost" else host
     if not _is_ip(host):
-        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876.")
+        raise CannotStart(f"{address!r} is not a valid {what}. Write it as 127.0.0.1:9876.")
     return host, port
 
 
@@ -176,7 +179,7 @@ def _host_and_port(address: str, what: str) -> tuple[str, int]:
     """Either may be a name that is looked up when it is used.  Raises CannotStart."""
     host, _, port = address.rpartition(":")
     if HOST.fullmatch(host) is None or not port.isdecimal() or not 1 <= int(port[:6]) <= MAX_PORT:
-        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876 or broker.example.org:9876.")
+        raise CannotStart(f"{address!r} is not a valid {what}. Write it as 127.0.0.1:9876 or broker.example.org:9876.")
     return host, int(port)
 
 
@@ -242,11 +245,11 @@ def _blamed(
 def _check_layout(store: Path, count: int) -> None:
     """The files of one broker are in the directory itself, as Apache's; those of several in one directory each."""
     if count > 1 and (store / "commitlog").is_dir():
-        raise CannotStart(f"{store} holds the store of one broker; {count} need a directory of their own.")
+        raise CannotStart(f"{store} is the store of one broker. Choose another directory for {count} brokers.")
     if count == 1 and not (store / "commitlog").is_dir() and store.is_dir():
         inside = sorted(path.parent.name for path in store.glob("*/commitlog"))
         if inside:
             raise CannotStart(
-                f"{store} holds the stores of {', '.join(inside)}. Say --brokers {len(inside)}, or "
-                f"choose one of them with --store."
+                f"{store} has the stores of {', '.join(inside)}. Set --brokers {len(inside)}, or "
+                f"choose one of the stores with --store."
             )

@@ -62,7 +62,10 @@ CLOCK_CHECK_S = 60.0
 KEPT_FACTS = 256  # not read here
 OLDEST_AFTER = 100  # collections of the young generation before an old one; Python's default is 10
 
-_TABLES = {"backup": "took the backup of a table", "lost": "started with an empty table, as there is no backup"}
+_TABLES = {
+    "backup": "loaded a table from its backup",
+    "lost": "started with an empty table, because there is no backup",
+}
 
 
 class Headless:
@@ -173,7 +176,7 @@ class Headless:
                 masters.append(master_at(address, ClusterInfo.decode(answer.body)))
             except (RemotingError, Malformed) as error:
                 raise CannotStart(
-                    f"The name server {name_server} does not say who is at {address}: {error}."
+                    f"The name server {name_server} did not return the broker at {address}: {error}."
                 ) from error
         return masters
 
@@ -209,7 +212,7 @@ class Headless:
             broker.start()
         except TablesDamaged as error:
             raise CannotStart(
-                f"The store {plan.directory} cannot be opened: {error}. Put a whole file in its place; to "
+                f"The store {plan.directory} cannot be opened: {error}. Restore a whole file. To "
                 "start with an empty table, move the damaged files away."
             ) from error
         except (StoreError, OSError) as error:
@@ -286,7 +289,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
         for note in cluster.plan.notes:
             say(note)
         if cluster.plan.unknown:
-            say(f"Properties that mean nothing here: {', '.join(cluster.plan.unknown)}")
+            say(f"Properties without effect in this broker: {', '.join(cluster.plan.unknown)}")
         for sentence in cluster.strange_tables():
             say(sentence)
         gc.collect()
@@ -321,8 +324,8 @@ def raised_descriptor_limit() -> int:
 
 
 def _no_port(ip: str, port: int, error: OSError) -> CannotStart:
-    reason = "another program listens there" if error.errno == errno.EADDRINUSE else _sentence(error)
-    return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Choose another with --listen.")
+    reason = "another program uses this port" if error.errno == errno.EADDRINUSE else _sentence(error)
+    return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Change --listen.")
 
 
 def _sentence(error: BaseException) -> str:

@@ -20,7 +20,7 @@ from sandbox.journal.schema import describe
 from sandbox.tools.codes_page import ABOUT, codes_rows
 from sandbox.transport.tcp_limits import TcpLimits
 
-MADE = "Made from the code by `manage.py makedocs`; a test compares. Do not edit.\n"
+MADE = "Generated from the code by `manage.py makedocs`; a test compares both. Do not edit.\n"
 K = TypeVar("K", bound=type)
 PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false", type(None): "null"}
 

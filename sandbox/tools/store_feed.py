@@ -1,4 +1,4 @@
-"""Writes messages into a store directory without a broker: the same files."""
+"""A writer of messages into a store directory without a broker."""
 
 import asyncio
 from pathlib import Path
@@ -47,8 +47,7 @@ class StoreSink:
         except Locked as error:
             self._loop.close()
             raise Locked(
-                f"{directory} is held by a running broker. Stop it first; a running sandbox is fed with "
-                "--sandbox instead."
+                f"A running broker uses {directory}. Stop it first, or feed a running sandbox with --sandbox."
             ) from error
         except OSError as error:
             self._loop.close()

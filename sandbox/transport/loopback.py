@@ -129,5 +129,5 @@ class _Connector:
                 late.close()
             raise
         if channel is None:
-            raise ConnectFailed(f"nobody listens at {address}")
+            raise ConnectFailed(f"nothing listens at {address}")
         return channel

@@ -108,7 +108,7 @@ class TcpConnector:
             if isinstance(error, TimeoutError):
                 raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from error
             if isinstance(error, OSError | ValueError | OverflowError):
-                raise ConnectFailed(f"nobody listens at {address}{_reason(error)}") from error
+                raise ConnectFailed(f"nothing listens at {address}{_reason(error)}") from error
             raise
         if not made:
             raise ConnectFailed(f"{address} is not wanted any more")

@@ -1,4 +1,4 @@
-"""Who is no one stays no one: made-up tokens and cookies are counted with their address."""
+"""Made-up tokens and cookies give no identity and are counted with their address."""
 
 from datetime import timedelta
 from itertools import count

@@ -35,7 +35,7 @@ AT_ONCE = 8
 
 
 def at_once(do: Callable[[int], int], times: int = AT_ONCE) -> list[int]:
-    """What each of them came to; all begin together."""
+    """Run all calls at the same time and return their results."""
     ready = Barrier(times)
 
     def one(n: int) -> int:

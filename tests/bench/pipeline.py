@@ -66,7 +66,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def of_stores(scale: str) -> dict[str, Any]:
-    """In a process of its own, as the pipeline has one."""
+    """Run in a separate process, as the pipeline does."""
     with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
         command = [sys.executable, "-m", "tests.bench.pipeline", home, scale]
         done = subprocess.run(command, env=environment_of(os.environ, Path(home)), stdout=subprocess.PIPE, check=True)
@@ -141,7 +141,7 @@ def measured(home: Path, scale: Scale) -> dict[str, Any]:
 
 
 def ratios(taken: dict[str, float]) -> dict[str, float]:
-    """How many times as fast ours is as the other, query by query."""
+    """Return the speed of QueueViz relative to the other reader, by query."""
     found = {}
     for query in ("noop", "full", "light", "light_all"):
         ours, parquet = taken[f"{query}.source"], taken[f"{query.removesuffix('_all')}.parquet"]

@@ -1,4 +1,4 @@
-"""What one writes first: a struct loop from record to record, as plain Python and as a data source of tuples."""
+"""A naive reader for comparison: a struct loop over records, in plain Python and as a data source of tuples."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -62,7 +62,7 @@ def crash(site: Site, home: Path, kept: Kept) -> int:
 
 
 def test_two_marked_events_are_compared(site: Site, crash: int) -> None:
-    """By the keyboard; a third mark takes the first one's place."""
+    """Marks are set by the keyboard; a third one replaces the first."""
     page = site.open(f"journal/?at={crash}")
     for seq in (crash - 1, crash, crash + 3):
         page.get_by_label(f"Compare event #{seq}", exact=True).press("Space")

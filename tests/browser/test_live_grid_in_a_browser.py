@@ -9,7 +9,7 @@ from tests.browser.conftest import DESKTOP, PHONE, Site
 
 @pytest.fixture
 def grid(site: Site, course: str, lab: Page) -> Page:
-    """With the student's tile."""
+    """A grid with the student's tile."""
     site.page.goto(f"{course}live/")
     site.page.locator(".app[data-conn=connected]").wait_for()
     expect(site.page.locator(".tile[data-state=working]")).to_have_count(1)

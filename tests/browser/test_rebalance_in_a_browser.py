@@ -1,4 +1,4 @@
-"""While a member has not heard of a newcomer, two think a queue theirs; the page shows both, and the window close."""
+"""Rebalance page: two members hold a queue until the older one learns of the new member."""
 
 from playwright.sync_api import expect
 

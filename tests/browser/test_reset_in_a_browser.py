@@ -21,7 +21,7 @@ def previewed(site: Site) -> list[dict[str, Any]]:
 
 
 def stop_everyone(site: Site) -> None:
-    """With no one running the offsets hold still, and what was promised can be compared."""
+    """Stop all members, so that offsets stay and the preview can be compared."""
     for actor in "ABC":
         assert site.act(action="StopActor", actor=actor) == 204
     site.until("[...document.querySelectorAll('.cons .state')].every((s) => s.textContent.includes('Stopped'))")
@@ -141,7 +141,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
 
 
 def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refused(site: Site) -> None:
-    """What was promised is what is sent: here a promise the world does not keep."""
+    """The page sends the previewed plan: here a plan that no longer applies."""
     site.start("orders")
     assert site.act(action="SetRate", rate="4") == 204
     site.until(COMMITTED.format(least=3))

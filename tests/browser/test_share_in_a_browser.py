@@ -25,7 +25,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def link(site: Site, kept: Kept) -> str:
-    """Of a range in which a member crashes; opened at its beginning, with a note behind the crash."""
+    """A link to a range with a crash; opened at its beginning, with a note behind the crash."""
     if SHARED not in kept:
         site.start("orders")
         site.until("queueviz.live.seq > 400", within_ms=3 * PATIENCE_MS)

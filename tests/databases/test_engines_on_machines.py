@@ -34,7 +34,7 @@ def test_what_an_engine_had_goes_on_elsewhere_when_it_is_drained_or_killed(two_m
     sent = [_sends(there, box, before) for box, before in zip(boxes, sent, strict=True)]
     assert _places(there) == {"engine-2": {box.slug for box in boxes}}
     refused = there.manage("engines", "drain", "engine-2")
-    assert "engine-2 is the only engine that takes sandboxes: start another one first." in refused.stderr
+    assert "engine-2 is the only engine that accepts sandboxes. Start another engine first." in refused.stderr
 
     [alone] = by_engine(there)
     there.kill(alone)

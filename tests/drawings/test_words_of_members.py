@@ -1,4 +1,4 @@
-"""What members that differ ask for, in the browser as on the server."""
+"""Differing subscriptions of members, in the browser as on the server."""
 
 import json
 from collections.abc import Iterator

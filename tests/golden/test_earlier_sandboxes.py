@@ -83,7 +83,7 @@ def damage(box: Path) -> None:
 
 
 def of_snapshot(snapshot: Any) -> Facts:
-    """What stands at once after waking."""
+    """Return the state right after waking."""
     return {
         "queues": {
             f"{topic['topic']}/{queue['broker']}/{queue['queue_id']}": [queue["min"], queue["max"]]

@@ -7,7 +7,7 @@ import grimp
 
 ROOT = Path(__file__).parents[2]
 
-# What the web floor may know of the engine.
+# Modules of the engine that the web floor may import.
 OPEN_TO_WEB = (
     "sandbox.hosting",
     "sandbox.control",

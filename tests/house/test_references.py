@@ -1,4 +1,4 @@
-"""What code and docs refer to by number or path is there: specification, catalogue, product, decisions, pages."""
+"""References of code and docs exist: specification, catalogue, product, decisions, pages."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def decisions() -> frozenset[int]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return frozenset(re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings)
 

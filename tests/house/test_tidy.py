@@ -64,7 +64,7 @@ OUTER_WORLD = {
     "environ",
     "getenv",
 }
-# The core also waits for nothing and opens no socket.
+# The core also never waits and opens no socket.
 CORE = {"journal", "control", "remoting", "message", "store", "broker", "namesrv", "labs"}
 WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
@@ -155,7 +155,7 @@ def test_time_and_luck_are_given() -> None:
     assert [line for path in BELOW for line in reported(path, names_taken(path) & CLOCKS_AND_DICE)] == []
 
 
-def test_the_core_waits_for_nothing() -> None:
+def test_the_core_never_waits() -> None:
     core = [path for path in BELOW if floor(path) in CORE]
     assert [line for path in core for line in reported(path, names_taken(path) & WAITING)] == []
 

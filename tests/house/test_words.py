@@ -1,4 +1,4 @@
-"""What the engine and the site say to people exists in both languages, with the same values in it.
+"""Texts of the engine and the site exist in both languages, with the same placeholders.
 
 Sentences are read from the source: whatever is handed to a refusal, also through a function that only passes it on,
 and through a constant.  A sentence put together in another way cannot be translated, and is found here too.

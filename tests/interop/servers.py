@@ -73,14 +73,14 @@ class Server(NamedTuple):
         return int(answer["extFields"]["offset"]) if answer["code"] == 0 else None
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Look again and again; for what no client tells."""
+        """Poll a condition that no client reports."""
         end_s = time.monotonic() + READY_S
         while not condition():
             assert time.monotonic() < end_s
             time.sleep(LOOK_EVERY_S)
 
     def records(self, topic: str) -> list[Record]:
-        """What the commit log holds of a topic now, read from its files."""
+        """Return the topic's records in the commit log, read from its files."""
         return [record for record in log_records(self.store / "commitlog") if record.topic == topic]
 
     def is_registered(self) -> bool:
@@ -184,7 +184,7 @@ def apache_server(
 ) -> Iterator[Server]:
     """Apache's name server and broker of a release in one process, on all addresses of this machine.
 
-    `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
+    `store` may be an existing store directory; without it the store is empty and temporary.
     `accounts` as 4.9's `plain_acl.yml` has them, with aclEnable among the properties; 5.x has other settings instead.
     `certificate` as of ours; without it a made-up one.  `at`: on the ports of one that was there before.
     Raises Unavailable where Maven or its artifacts are not here.  At its end the broker shuts down as it should.

@@ -68,7 +68,7 @@ def test_a_learner_chooses_nothing_and_another_browser_neither(lms: Lms, linked:
 
 
 def test_choosing_links_no_course(lms: Lms, platform: LtiPlatform, teacher: Client) -> None:
-    """That is for the page in a window of its own: a frame shows no address to trust."""
+    """Linking happens on a page in its own window: a frame shows no address to trust."""
     state = opened(lms, teacher).split("/")[3]
     course = teacher.post("/c/new/", {"title": "x", "labs": [LAB]})["Location"].split("/")[2]
     assert teacher.post(f"/lti/link/{state}/", {"course": course}).status_code == 404

@@ -28,7 +28,7 @@ def sealed_and_appended(child: Child, home: Path) -> None:
         child.order(
             Order(f"{job}-{broker.count}", job, {"s": str(broker.root)}, {}, str(result), options, {"s": str(sealed)})
         )
-        last = next(told for told in reports if told["state"] in ENDED)
+        last = next(reported for reported in reports if reported["state"] in ENDED)
         assert last["state"] == "done", last
         return last
 

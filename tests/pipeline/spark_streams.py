@@ -55,7 +55,7 @@ class Streams:
         assert self.process.poll() is None
 
     def kill(self) -> None:
-        """With the JVM and its workers."""
+        """Kill the process with the JVM and its workers."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 

@@ -1,4 +1,4 @@
-"""What people get wrong: a 4xx, a sentence, a way out, and nothing in the log."""
+"""Wrong input: a 4xx, a sentence, a next step, and nothing in the log."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -260,12 +260,12 @@ def test_commands_say_in_one_sentence_what_is_wrong(server: Server, orders: Driv
         (("feed", "csv", str(table), "--topic", "orders", "--key", "customer", *to), "there is no column customer"),
         (("feed", "csv", str(tmp_path / "no.csv"), "--topic", "orders", *to), "no such file"),
         (("feed", "ndjson", str(lines), "--topic", "orders", "--key", "id", *to), "line 2"),
-        (("feed", "csv", str(table), "--topic", "orders", *to[:-1], "qv_wrong"), "token does not open"),
+        (("feed", "csv", str(table), "--topic", "orders", *to[:-1], "qv_wrong"), "token does not permit"),
         (("feed", "csv", str(table), "--topic", "o o", *to), "illegal characters"),
-        (("feed", "csv", str(table), "--topic", "orders"), "Say where to"),
+        (("feed", "csv", str(table), "--topic", "orders"), "Choose one target"),
         (("feed", "csv", str(table), "--topic", "orders", "--sandbox", "no-such", *to[2:]), "no sandbox no-such"),
         (("feed", "csv", str(table), "--topic", "orders", "--store", str(table)), "cannot be used as a store"),
-        (("sandboxes", "wake", orders.slug, "--url", server.url, "--token", "qv_wrong"), "token does not open"),
+        (("sandboxes", "wake", orders.slug, "--url", server.url, "--token", "qv_wrong"), "token does not permit"),
     ):
         said = run(*arguments, home=server.home)
         assert said.returncode == 1, (arguments, said.stdout, said.stderr)

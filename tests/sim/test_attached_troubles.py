@@ -49,7 +49,7 @@ def test_a_cluster_that_does_not_answer_is_attached_and_says_so(office: Office) 
     assert row["state"] == "unreachable"
     snapshot = office.snapshot()
     assert snapshot["sandbox"]["state"] == "unreachable"
-    assert snapshot["sandbox"]["trouble"] == "No name server answers: nobody listens at 10.9.9.9:9876."
+    assert snapshot["sandbox"]["trouble"] == "No name server answers: nothing listens at 10.9.9.9:9876."
     [trouble] = snapshot["sandbox"]["troubles"]
     assert trouble["pattern"].format(**trouble["values"]) == snapshot["sandbox"]["trouble"]
     assert snapshot["brokers"] == []

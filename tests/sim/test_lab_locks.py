@@ -1,4 +1,4 @@
-"""In the lab about the orderly lock, who thinks until the locks have ended has another try."""
+"""The lab about the orderly lock: a student who hesitates until the locks have ended has another try."""
 
 from pathlib import Path
 

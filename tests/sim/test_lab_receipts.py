@@ -37,7 +37,7 @@ def refusal(world: World, value: str = "2", key: str = "k1", attempt: int = 1) -
 
 
 def answers(world: World) -> int:
-    """In the journal's files."""
+    """Return the answers in the journal's files."""
     world.cluster.journal_files.show()
     rows = rows_since(world.cluster.directory / DIRECTORY, 0)
     return sum(row["type"] == "ActionTaken" and row["action"] == "AnswerStep" for row in rows)

@@ -16,7 +16,7 @@ MEMBERS = ("left", "middle", "right")
 
 @pytest.fixture
 def player(tmp_path: Path) -> Iterator[LabPlayer]:
-    """In step 2 of a second attempt, whose members have the labels of the first."""
+    """A player in step 2 of a second attempt, whose members have the labels of the first."""
     with World(tmp_path, LAB.template, seed=5) as world:
         made = LabPlayer(world, LAB)
         world.act(RestartLab(lab=LAB.slug))

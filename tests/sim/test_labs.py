@@ -254,7 +254,7 @@ def test_sleep_and_a_killed_server_lose_no_answer(tmp_path: Path, cut: str) -> N
 
 
 def test_the_journal_files_alone_give_the_same_grade(tmp_path: Path) -> None:
-    """With its receipts, whose hashes stand for the journal up to each answer."""
+    """The receipts' hashes cover the journal up to each answer."""
     with World(tmp_path, seed=5) as world:
         player = LabPlayer(world, LAB)
         LAB.solve(player)
@@ -330,7 +330,7 @@ def deletes(world: World, *, aged: bool) -> LabPlayer:
 
 
 def test_what_follows_an_action_in_its_millisecond_is_looked_at_at_once(tmp_path: Path) -> None:
-    """In a quiet sandbox the next entry may be half a minute away."""
+    """The next entry of a quiet sandbox may be half a minute away."""
     with World(tmp_path, seed=3, preset="teaching") as world:
         player = deletes(world, aged=True)
         assert player.attempt.phase == "say"

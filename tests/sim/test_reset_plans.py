@@ -1,4 +1,4 @@
-"""What each wish for a reset does to a group in each state: the same in a sandbox and on a real cluster.
+"""Effects of each kind of reset on a group in each state: equal in a sandbox and on a real cluster.
 
 A row is played on both views of one world: the sandbox's own, and that of its brokers as an attached cluster.
 """
@@ -59,7 +59,7 @@ class Cluster:
             self.office.read(f"board/{group}/{TOPIC}")  # its members report what they hold
 
     def put_back(self) -> None:
-        """What the resets before have moved."""
+        """Restore the offsets that earlier resets moved."""
         offsets = self.world.cluster.nodes.broker("broker-a").running.consumer_offsets
         for group, stored in STORED.items():
             offsets.remove_group(group)
@@ -67,7 +67,7 @@ class Cluster:
                 offsets.commit(group, TOPIC, queue_id, offset, "admin")
 
     def stored(self, group: str) -> dict[int, int]:
-        """What the broker's own table says."""
+        """Return the offsets in the broker's own table."""
         return dict(self.world.cluster.nodes.broker("broker-a").running.consumer_offsets.queues_of(group, TOPIC))
 
 
@@ -97,7 +97,7 @@ class Side:
         return self.on.act("ResetOffsets", expected=expected, **said)
 
     def timed(self, wish: dict[str, Any]) -> dict[str, Any]:
-        """With the milliseconds of a moment that has a name."""
+        """Return the target with the milliseconds of a named moment."""
         stored_ms = self.cluster.stored_ms
         moments = {"message 2": stored_ms[2], "an hour later": stored_ms[-1] + 3_600_000}
         return {name: moments.get(value, value) if name == "value" else value for name, value in wish.items()}
@@ -112,13 +112,13 @@ class Side:
         return refused.value
 
     def methods(self) -> list[str]:
-        """Of all resets that this side has written down."""
+        """Return the methods of all resets that this side has recorded."""
         if isinstance(self.on, World):
             return [entry.event.method for entry in self.on.entries(OffsetsReset)]
         return [line["method"] for line in self.on.entries("OffsetsReset")]
 
     def undo(self, seq: int, *, confirm: str | None = None) -> None:
-        """Of the reset with that ActionTaken, which is the newest."""
+        """Undo the newest reset, which has that ActionTaken."""
         if isinstance(self.on, World):
             self.on.act("UndoReset", reset_id=f"r{seq}", confirm=confirm)
             return

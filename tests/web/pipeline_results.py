@@ -46,7 +46,7 @@ def leave(
     made_ms: int = 1_795_142_525_350,
     run: str = "r1",
 ) -> Path:
-    """What `run` found out; rows may leave out columns, which are null then."""
+    """Write a result of `run`; rows may omit columns, which are null then."""
     out = directories.result_of(job, slug)
     out.mkdir(parents=True, exist_ok=True)
     made = {}

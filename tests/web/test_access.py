@@ -1,4 +1,4 @@
-"""Who gets at which sandbox: sessions, accounts, tokens, links; and that there is one policy only."""
+"""Access to sandboxes by sessions, accounts, tokens and links; there is only one policy."""
 
 import ast
 from datetime import timedelta
@@ -263,7 +263,7 @@ def test_nothing_but_access_touches_the_rows() -> None:
 
 
 def _models(path: Path) -> set[str]:
-    """Of `queueviz.models`, what is used for more than a type; `*` where that is all of it."""
+    """Return the names of `queueviz.models` that are used for more than a type; `*` if all of it."""
     tree = ast.parse(path.read_text())
     imports = {
         name.name

@@ -18,7 +18,7 @@ CHANGING = ("burst", "producer", "consumer", "slow", "strategy", "fault", "topic
 
 @pytest.fixture
 def page(port: FakePort) -> Client:
-    """Of an operator, who may do all that can be done there."""
+    """The page of an operator, who has every right there."""
     operator = account("ada")
     cluster(audience="everyone", title="Production", operators=(operator,))
     return browser_of(operator)

@@ -141,7 +141,7 @@ def test_an_answer_that_never_comes_is_no_invitation_to_try_again(
 
 
 def done(port: FakePort, number: int, group: str = "order-svc", topic: str = "orders") -> str:
-    """What the journal will say of the next action, which is the `number`th."""
+    """Return the journal's fact of the next action, which is the `number`th."""
     seq = 18_430 + number
     rows = [[f"{topic}/broker-a/0", "15291", "15000"], [f"{topic}/broker-a/1", "-1", "7"]]
     port.rows.append(

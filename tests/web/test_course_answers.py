@@ -59,7 +59,7 @@ def answers(browser: Client, lab: str) -> list[str]:
 
 
 def other_device(browser: Client, course: Course) -> Client:
-    """By the personal link, which is on the course's page."""
+    """Open the course on another device by the personal link of the course's page."""
     secret = browser.session["seats"][course.slug]
     there = Client()
     assert there.post(f"/seat/{secret}/")["Location"] == f"/c/{course.slug}/"

@@ -1,4 +1,4 @@
-"""How many sandboxes are started within an hour: by a visitor, from an address, and by the members of a course."""
+"""Limits of started sandboxes per hour: per visitor, per address, and per course."""
 
 from dataclasses import replace
 from datetime import timedelta

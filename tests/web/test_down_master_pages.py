@@ -1,4 +1,4 @@
-"""What the pages say of a dead master's queues: they stay, marked, until it is back (the engine itself behind them)."""
+"""Queues of a dead master on the pages: they stay, marked, until it is back (with the real engine)."""
 
 import re
 from typing import Any
@@ -40,7 +40,7 @@ class Cluster:
 
 
 def shown(page: str) -> str:
-    """Where scripts run: without what only they read, and without what is hidden."""
+    """Return the visible text of a page with scripts."""
     page = re.sub(r"<(script|noscript|template)\b.*?</\1>", "", page, flags=re.S)
     return re.sub(r"<(small|p|dd|ul)\b[^>]* hidden>.*?</\1>", "", page, flags=re.S)
 

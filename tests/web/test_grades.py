@@ -32,7 +32,7 @@ def lab_row(
     lab: str = LAB,
     digests: tuple[str, ...] = ("a", "b"),
 ) -> Any:
-    """What the engine says of a lab of two steps."""
+    """Return the engine's row of a lab of two steps."""
     one = {
         "seq": "40",
         "text": "",

@@ -1,4 +1,4 @@
-"""What `/healthz` and pages say of a full disk and of an engine that is stopped."""
+"""Reports of `/healthz` and pages about a full disk and a stopped engine."""
 
 import errno
 from concurrent.futures import Future

@@ -1,4 +1,4 @@
-"""Who gets a sandbox with a history, and when one is made beside the server."""
+"""Sandboxes with an initial history, and the process that makes one beside the server."""
 
 from pathlib import Path
 from typing import Any

@@ -30,7 +30,7 @@ def page(client: Client, slug: str, query: str = "") -> str:
 
 
 def given(html: str) -> dict[str, Any]:
-    """What the page's modules start from."""
+    """Return the initial data of the page's modules."""
     found = re.search(r'<script id="live" type="application/json">(.*?)</script>', html)
     assert found is not None
     return dict(json.loads(found[1]))

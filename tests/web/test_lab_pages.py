@@ -37,7 +37,7 @@ def student(real_engine: Any) -> Client:
 
 @pytest.fixture
 def begun(student: Client) -> str:
-    """Where the lab's page is."""
+    """Return the address of the lab's page."""
     answer = student.post(f"/labs/{LAB}/")
     assert answer.status_code == 302, answer.content
     return str(answer["Location"])
@@ -279,7 +279,7 @@ def test_a_practised_lab_is_no_exam(student: Client, begun: str) -> None:
 
 
 def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Client) -> None:
-    """With twenty threads instead of one a member of this lab consumes more than the queues allow its others."""
+    """A member with twenty threads instead of one would consume more than the queues allow the others."""
     slug = slug_of(str(student.post("/labs/lag-and-throughput/")["Location"]))
     [started] = [event for event in events(student, slug) if event["type"] == "LabStarted"]
     n = LABS[started["lab"]].numbers(started["seed"], started["attempt"])

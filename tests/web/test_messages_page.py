@@ -48,7 +48,7 @@ def raw(body: bytes = b'{"id": 9007199254740993}', *, sys_flag: int = 0) -> byte
 
 
 def answer(data: bytes | None = None, **more: Any) -> dict[str, Any]:
-    """What `read-record` says of it, where only the record itself is known."""
+    """Return the response of `read-record` if only the record is known."""
     data = raw() if data is None else data
     message = record.decode(data)
     return {

@@ -1,4 +1,4 @@
-"""`/metrics`: figures of the server for everyone, of clusters by the exporter's names for who may know of them."""
+"""`/metrics`: figures of the server for everyone, and of clusters by the exporter's names for permitted users."""
 
 import re
 from collections.abc import Sequence
@@ -141,7 +141,7 @@ def _figures(
     more: Sequence[dict[str, Any]] = (),
     from_zero: bool = False,
 ) -> dict[str, dict[str | None, float]]:
-    """By name and topic."""
+    """Return the figures by name and topic."""
     queue = {
         "topic": "orders",
         "broker": "broker-a",

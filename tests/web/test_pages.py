@@ -63,7 +63,7 @@ def test_a_form_without_the_csrf_token_is_refused_in_our_own_words(port: FakePor
 
 
 def test_a_page_is_given_its_tab_its_rights_and_its_sandbox(visitor: Client, mine: str) -> None:
-    """That every page and panel opens, in both languages, is shown on the real engine: test_every_page."""
+    """test_every_page opens every page and panel in both languages on the real engine."""
     reported = {tab: visitor.get(f"/s/{mine}/{tab}").context for tab in TABS}
     assert {tab: page["tab"] for tab, page in reported.items()} == {tab: tab.strip("/") or "board" for tab in TABS}
     assert all(page["can"]["act"] is True for page in reported.values())

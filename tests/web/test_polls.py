@@ -138,7 +138,7 @@ def test_odd_votes_are_refused(asked: Lesson, round_: int, answer: int) -> None:
 
 
 def marks(lesson: Lesson) -> list[str]:
-    """Of all that anyone can read of the poll: pages to the teacher, on the wall, to students, and the channel."""
+    """Return every text about the poll: pages of the teacher, the wall and students, and the channel."""
     teacher = [lesson.page(lesson.teacher, query) for query in ("", "?projector=1", "?new=1")]
     return [*teacher, *(lesson.page(one) for one in lesson.students), str(content(lesson.course.slug))]
 
@@ -184,7 +184,7 @@ def test_before_the_reveal_no_page_and_no_frame_depends_on_what_was_chosen(lesso
 
 @pytest.mark.parametrize("state", WAY[:-1])
 def test_before_the_reveal_the_counts_of_answers_stand_nowhere(lesson: Lesson, state: str) -> None:
-    """Of 100 students 71 choose one answer and 17 another: neither number is on any page, nor in the channel."""
+    """71 of 100 students choose one answer and 17 another: neither number is on any page, nor in the channel."""
     assert lesson.ask() == 302
     poll = Poll.objects.get()
     many = [lesson.course.enrolments.create(pseudonym=f"p{at}", digest=f"{at:064}") for at in range(96)]

@@ -72,7 +72,7 @@ def queue(
 
 
 def torn() -> dict[str, Any]:
-    """B joined two seconds ago, and A has not heard of it."""
+    """B joined two seconds ago, and A has no notification yet."""
     return {
         "group": {"group": GROUP, "model": "CLUSTERING", "orderly": False, "strategy": "AVG", "apart": []},
         "lives": {"rebalance_ms": 20_000, "route_ms": 30_000},

@@ -47,7 +47,7 @@ def named(made: Regrade) -> set[tuple[str, str, str]]:
 
 
 def changed(entries: tuple[Entry, ...], kind: type, **fields: object) -> list[Entry]:
-    """With these fields in each event of the kind."""
+    """Return the events of the kind with these fields."""
     return [
         entry._replace(event=entry.event._replace(**fields)) if isinstance(entry.event, kind) else entry
         for entry in entries

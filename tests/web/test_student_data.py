@@ -1,4 +1,4 @@
-"""What is stored of a student: shown, exported and deleted by the student and by the teacher, by no one else."""
+"""Stored data of a student: shown, exported and deleted by the student and the teacher only."""
 
 import io
 import zipfile

@@ -25,25 +25,27 @@ class Command(BaseCommand):
     """Each bench is a module of `tests.bench` with `run() -> dict`: figures by name, units at the end of the name."""
 
     help = (
-        "Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against our "
-        "broker and Apache's; needs Java, Maven), board (one reading, its bytes and those of a recording), class "
-        "(one watched sandbox for each student; with --lab a lesson with its teacher, cuts and a killed server, "
-        "with --burst as many answers within a second, with --start as many starts within three), pipeline (a "
-        "store in Spark, beside Parquet)."
+        "Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against this broker "
+        "and Apache's; needs Java and Maven), board (time and bytes of one reading, bytes of a recording), class "
+        "(one viewed sandbox per student; --lab adds a teacher, connection failures and a server crash; "
+        "--burst sends N answers within 1 s; --start starts N labs within 3 s), pipeline (a store read with "
+        "Spark, compared with Parquet)."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("bench", choices=BENCHES)
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-        parser.add_argument("--quick", action="store_true", help=f"of {' and '.join(QUICK)}: less, for a first look")
-        parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="of class: how many")
-        parser.add_argument("--lab", metavar="N0", help="of class: played by the students of a course, by its script")
-        parser.add_argument("--burst", type=int, metavar="120", help="of class with --lab: answers within one second")
-        parser.add_argument("--start", type=int, metavar="60", help="of class with --lab: starts within three seconds")
-        parser.add_argument("--rate", type=_numbers, metavar="1,20", help="of class: of their clocks")
-        parser.add_argument("--cores", type=_numbers, metavar="1,2", help="of class: that the server may use")
-        parser.add_argument("--engines", type=_numbers, metavar="0,1", help="of class: the server's processes")
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        parser.add_argument(
+            "--quick", action="store_true", help=f"{' and '.join(QUICK)}: shorter run, less exact figures"
+        )
+        parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="class: numbers of students")
+        parser.add_argument("--lab", metavar="N0", help="class: lab that simulated students of a course solve")
+        parser.add_argument("--burst", type=int, metavar="120", help="class with --lab: answers within one second")
+        parser.add_argument("--start", type=int, metavar="60", help="class with --lab: starts within three seconds")
+        parser.add_argument("--rate", type=_numbers, metavar="1,20", help="class: clock rates of the sandboxes")
+        parser.add_argument("--cores", type=_numbers, metavar="1,2", help="class: processor cores of the server")
+        parser.add_argument("--engines", type=_numbers, metavar="0,1", help="class: engine processes of the server")
 
     def handle(self, *args: Any, bench: str, **options: Any) -> None:
         try:
@@ -52,7 +54,7 @@ class Command(BaseCommand):
             raise CommandError(f"The bench {bench} needs the development requirements: {error}.") from error
         for name in OF_LESSON:
             if options[name] is not None and not options["lab"]:
-                raise CommandError(f"--{name} is of class with --lab.")
+                raise CommandError(f"--{name} needs the bench class with --lab.")
         arguments = _arguments(bench, options)
         figures = _lesson(module, bench, options, **arguments) if options["lab"] else module.run(**arguments)
         if options["json"]:
@@ -92,19 +94,19 @@ def _lesson(
 ) -> dict[str, Any]:
     """Run one lesson, of one number of students."""
     if bench != "class" or others or len(students) != 1 or len(engines) != 1:
-        raise CommandError("--lab is of class, with one number of --students and of --engines.")
+        raise CommandError("--lab needs the bench class and takes one number for --students and one for --engines.")
     try:
         lab = module.lab_of(options["lab"]).slug
     except KeyError:
-        raise CommandError(f"There is no lab {options['lab']}.") from None
+        raise CommandError(f"No lab {options['lab']}. See manage.py lab list.") from None
     if students[0] > MOST_IN_A_LESSON:
-        raise CommandError(f"--students takes numbers from 1 to {MOST_IN_A_LESSON} in a lesson.")
+        raise CommandError(f"With --lab, --students takes a number from 1 to {MOST_IN_A_LESSON}.")
     chosen = [name for name in OF_LESSON if options[name] is not None]
     if len(chosen) > 1:
-        raise CommandError("--burst and --start are two lessons.")
+        raise CommandError("--burst and --start are different lessons: choose one.")
     for name in chosen:
         if not 1 <= options[name] <= MOST_IN_A_LESSON:
-            raise CommandError(f"--{name} takes numbers from 1 to {MOST_IN_A_LESSON}.")
+            raise CommandError(f"--{name} takes a number from 1 to {MOST_IN_A_LESSON}.")
     measure = getattr(module, chosen[0] if chosen else "run")
     figures: dict[str, Any] = measure(lab, options[chosen[0]] if chosen else students[0], engines[0])
     return figures
@@ -120,7 +122,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} are not whole numbers with commas between them") from None
+        raise argparse.ArgumentTypeError(f"{text} is not a list of whole numbers such as 10,30,60") from None
 
 
 def flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:

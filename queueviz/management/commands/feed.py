@@ -23,14 +23,16 @@ FLIGHTS_SPEED = 600.0
 
 
 class Command(BaseCommand):
-    help = "Send a table message by message: the flights from New York in 2013, a CSV file, or a file of JSON lines."
+    help = "Send each row of a table as a message: New York's flights of 2013, a CSV file, or a file of JSON lines."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         feeds = parser.add_subparsers(dest="feed", required=True, metavar="flights|csv|ndjson")
-        flights = feeds.add_parser("flights", help="336 776 departures in time order, gaps over 5 minutes cut")
+        flights = feeds.add_parser(
+            "flights", help="336 776 departures in time order; gaps over 5 minutes are shortened"
+        )
         _add_target(flights, topic="flights", speed=FLIGHTS_SPEED)
-        for name, what in (("csv", "CSV with a header line"), ("ndjson", "one JSON object a line")):
+        for name, what in (("csv", "CSV with a header line"), ("ndjson", "one JSON object per line")):
             table = feeds.add_parser(name, help=f"a file: {what}")
             table.add_argument("file", type=Path, help=what)
             table.add_argument("--key", help="column of the message key; equal keys stay in order")
@@ -66,19 +68,25 @@ class Command(BaseCommand):
 
 
 def _add_target(parser: argparse.ArgumentParser, *, topic: str | None, speed: float) -> None:
-    parser.add_argument("--topic", default=topic, required=topic is None, help="where to send")
-    parser.add_argument("--speed", type=_positive, default=speed, help="times as fast as it happened (%(default)s)")
-    parser.add_argument("--rate", type=_positive, default=MOST_ROWS_PER_S, help="most messages a second (%(default)s)")
-    parser.add_argument("--limit", type=_whole, help="send only the first so many")
+    parser.add_argument("--topic", default=topic, required=topic is None, help="topic of the messages")
+    parser.add_argument(
+        "--speed", type=_positive, default=speed, help="speed, as a multiple of real time (default %(default)s)"
+    )
+    parser.add_argument(
+        "--rate", type=_positive, default=MOST_ROWS_PER_S, help="maximum messages per second (default %(default)s)"
+    )
+    parser.add_argument("--limit", type=_whole, metavar="N", help="send only the first N rows")
     parser.add_argument("--sandbox", help="slug of a running sandbox")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="server of the sandbox (default %(default)s)")
     parser.add_argument(
         "--token",
         default=environment.text("QUEUEVIZ_TOKEN"),
-        help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)",
+        help="API token of the sandbox, qv_… (default: the variable QUEUEVIZ_TOKEN)",
     )
-    parser.add_argument("--store", type=Path, help="instead: a store directory that nobody holds")
-    parser.add_argument("--queues", type=_whole, default=8, help="with --store: queues of the topic (%(default)s)")
+    parser.add_argument("--store", type=Path, help="write into this store directory instead; no broker may use it")
+    parser.add_argument(
+        "--queues", type=_whole, default=8, help="with --store: number of queues of the topic (default %(default)s)"
+    )
 
 
 def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
@@ -94,7 +102,7 @@ def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
 
 def _sink(options: dict[str, Any]) -> tuple[Callable[[list[FeedRow]], None], Callable[[], None]]:
     if bool(options["sandbox"]) == bool(options["store"]):
-        raise CommandError("Say where to: --sandbox SLUG --url URL --token TOKEN, or --store DIR.")
+        raise CommandError("Choose one target: --sandbox SLUG --url URL --token TOKEN, or --store DIR.")
     if options["store"]:
         store = StoreSink(options["store"], options["topic"], queues=options["queues"])
         return store.send, store.close
@@ -109,11 +117,11 @@ def _sink(options: dict[str, Any]) -> tuple[Callable[[list[FeedRow]], None], Cal
 def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"{text} is not a number greater than 0")
     return value
 
 
 def _whole(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)

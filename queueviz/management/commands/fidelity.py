@@ -1,4 +1,4 @@
-"""`manage.py fidelity`: run the tests behind every claim, and say which claim nothing shows."""
+"""`manage.py fidelity`: run the tests of every claim, and list claims without a test."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from sandbox.tools.reference import write_pages
 
 
 class Command(BaseCommand):
-    help = "Run the tests behind docs/fidelity.md; exit code 1 unless every row has tests and all of them pass."
+    help = "Run the tests of docs/fidelity.md. The exit code is 1 unless every row has tests and all tests pass."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help=shape)
         parser.add_argument("--row", action="extend", nargs="+", default=[], metavar="ROW", help="only these rows")
         parser.add_argument("--docs", action="store_true", help="write docs/fidelity.md and its sections; run nothing")
-        parser.add_argument("--tests", type=Path, default=None, metavar="DIR", help="where the tests lie")
+        parser.add_argument("--tests", type=Path, default=None, metavar="DIR", help="directory of the tests")
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
@@ -33,7 +33,7 @@ class Command(BaseCommand):
             return self._write_docs(root)
         rows, tests = ledger(), options["tests"] or root / "tests"
         if unknown := [row for row in options["row"] if row not in rows]:
-            raise CommandError(f"{unknown[0]} is no row; rows are 0.1 … 4.38 and D1 … D49.")
+            raise CommandError(f"No row {unknown[0]}. Rows are 0.1 … 4.38 and D1 … D49.")
         asked = [rows[row] for row in dict.fromkeys(options["row"])] or list(rows.values())
         marked_wrongly = self._unknown_marks(Path(tests), rows)
         if marked_wrongly:  # pytest would stop at them with more words
@@ -61,7 +61,11 @@ class Command(BaseCommand):
             marks = scan(tests, tests.parent)
         except MarkUnread as unread:
             return [str(unread)]
-        return [f"{test} is marked with {row}, which is no row." for row, test in marks if row not in rows]
+        return [
+            f"{test} has the mark {row}, and docs/fidelity.md has no such row."
+            for row, test in marks
+            if row not in rows
+        ]
 
 
 def _working_directory(tests: Path, root: Path) -> Path:

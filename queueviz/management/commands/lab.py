@@ -29,25 +29,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         does = parser.add_subparsers(dest="does", required=True)
-        does.add_parser("list", help="the labs in their order")
-        show = does.add_parser("show", help="one lab's steps, with the names and numbers of a seed")
+        does.add_parser("list", help="list the labs in their order")
+        show = does.add_parser("show", help="print the steps of one lab, with the names and numbers of a seed")
         show.add_argument("lab")
         show.add_argument("--seed", default="1")
-        check = does.add_parser(
-            "check", help="play every script of a lab, and see that each is answered as it should be"
-        )
+        check = does.add_parser("check", help="play every script of a lab and check each script's result")
         check.add_argument(
-            "labs", nargs="*", metavar="LAB", help="by name or number, or a file that ends with .py, which is executed"
+            "labs", nargs="*", metavar="LAB", help="name or number of a lab, or a .py file, which is executed"
         )
         check.add_argument("--all", action="store_true")
-        check.add_argument("--seeds", type=int, default=1, help="how many (default 1)")
+        check.add_argument("--seeds", type=int, default=1, help="number of seeds (default 1)")
         check.add_argument("--workers", type=int, default=os.cpu_count() or 1)
         check.add_argument("--json", action="store_true")
         plays = does.add_parser("play", help="play one script, or grade the attempts in a sandbox's directory")
         plays.add_argument("lab", help="name or number of a lab, its file, or QUEUEVIZ_HOME/sandboxes/<slug>")
         plays.add_argument("--script", default=SOLVE)
         plays.add_argument("--seed", default="1")
-        plays.add_argument("--exam", action="store_true", help="as an exam: no hints, right predictions count")
+        plays.add_argument("--exam", action="store_true", help="exam rules: no hints, and correct predictions count")
         plays.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -78,7 +76,7 @@ class Command(BaseCommand):
         )
         labs = [_lab(name) for name in names]  # before anything is played: what is no lab is said at once
         if not names or options["seeds"] < 1 or options["workers"] < 1:
-            raise CommandError("Name a lab, or give --all; --seeds and --workers are above 0.")
+            raise CommandError("Name a lab or give --all. --seeds and --workers must be greater than 0.")
         seeds = range(1, options["seeds"] + 1)
         rows = []
         checked = (
@@ -115,13 +113,13 @@ class Command(BaseCommand):
             try:
                 attempts = [graded.attempt for graded in grade(map(from_row, rows_since(directory / "journal", 0)))]
             except (SandboxError, OSError) as error:
-                raise CommandError(f"Its journal cannot be read: {error}") from error
+                raise CommandError(f"The journal of {directory} cannot be read: {error}") from error
         else:
             lab = _lab(options["lab"])
             script = scripts_of(lab).get(options["script"])
             if script is None:
                 known = ", ".join(scripts_of(lab))
-                raise CommandError(f"There is no script {options['script']}. Scripts are: {known}.")
+                raise CommandError(f"No script {options['script']}. Scripts are: {known}.")
             attempts = [play(lab, script, options["seed"], exam=options["exam"]).attempt]
         if options["json"]:
             self.stdout.write(json.dumps([_row(attempt) for attempt in attempts]))
@@ -163,7 +161,7 @@ def _lab(name: str) -> Lab:
     except LabFileError as error:
         raise CommandError(str(error)) from error
     if lab is None:
-        raise CommandError(f"There is no lab {name}. Labs are: {', '.join(LABS)}.")
+        raise CommandError(f"No lab {name}. Labs are: {', '.join(LABS)}.")
     return lab
 
 

@@ -1,4 +1,4 @@
-"""`manage.py makedocs`: write the reference pages that are made from code."""
+"""`manage.py makedocs`: write the reference pages that are generated from code."""
 
 from pathlib import Path
 from typing import Any

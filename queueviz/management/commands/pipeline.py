@@ -41,47 +41,53 @@ IMPORT = "import"  # reads files, which its option path names
 
 
 class Command(BaseCommand):
-    help = "Run a job over a store or a sandbox's journal: on this machine, a Spark cluster or a Connect server."
+    help = "Run a Spark job over a store or a sandbox's journal: on this machine, a cluster or a Connect server."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("job", help="what to ask; a wrong name lists them. show: the last result of a job; sql: a query")
-        add("about", nargs="?", metavar="JOB|QUERY", help="of show: which job; of sql: one SELECT")
+        add("job", help="name of a job (an unknown name lists all); show: last result of a job; sql: a query")
+        add("about", nargs="?", metavar="JOB|QUERY", help="show: name of a job; sql: one SELECT")
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
-        where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
+        where.add_argument("--store", type=Path, metavar="DIR", help="store of a broker, QueueViz's or Apache's")
+        where.add_argument("--sandbox", metavar="SLUG", help="journal and stores of a sandbox in this data home")
         where.add_argument(
             "--class",
             type=Path,
             metavar="DIR",
             dest="students",
-            help="all sandboxes below a directory, such as simulate_class makes",
+            help="all sandboxes in a directory that simulate_class wrote",
         )
-        where.add_argument("--course", metavar="SLUG", help="all sandboxes of a course, as in its address")
+        where.add_argument("--course", metavar="SLUG", help="all sandboxes of a course; SLUG is the last part of /c/…/")
         engine = parser.add_mutually_exclusive_group()
-        engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
-        engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
-        add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
+        engine.add_argument("--master", help="Spark cluster, such as spark://host:7077 (default local[*])")
+        engine.add_argument("--remote", help="Spark Connect server, such as sc://host:15002")
+        add("--out", type=Path, metavar="DIR", help="directory of the result (default: pipeline/JOB in the data home)")
         add(
             "--sealed",
             type=Path,
             metavar="DIR",
-            help="of --store: where its sealed log files are, or are to go (default: the data home, pipeline/seal)",
+            help="with --store: directory of sealed log files (default: pipeline/seal in the data home)",
         )
-        add("--format", help="of export, import and sql: ndjson, csv or parquet; of export and seal also iceberg")
-        add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
-        add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
-        add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
-        add("--publish", action="store_true", help="of grading --course: what was found is the grades from now on")
+        add("--format", help="export, import, sql: ndjson, csv or parquet; export, seal: also iceberg")
+        add("--append", action="store_true", help="export: append new messages to the last Parquet or Iceberg result")
+        add("--follow", action="store_true", help="lag_history: continue with new events until Ctrl+C")
+        add("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the job (repeatable)")
+        add("--publish", action="store_true", help="grading --course: replace the published grades with the result")
         add(
             "--rerun",
             action="store_true",
-            help="of grading --course: execute every sandbox's actions again, and compare what is written",
+            help="grading --course: re-execute the actions of every sandbox and compare the journals",
         )
-        add("--show", type=_count, default=SHOWN, metavar="N", help=f"rows of each table to print (default: {SHOWN})")
-        add("--table", metavar="T", help="of show: only this table")
-        add("--json", action="store_true", help="print the outcome as JSON, and no rows")
+        add(
+            "--show",
+            type=_count,
+            default=SHOWN,
+            metavar="N",
+            help=f"number of rows to print of each table (default: {SHOWN})",
+        )
+        add("--table", metavar="T", help="show: print only this table")
+        add("--json", action="store_true", help="print the outcome as JSON, without rows")
 
     def handle(self, *args: Any, **arguments: Any) -> None:
         home = Path(settings.QUEUEVIZ_HOME)
@@ -162,16 +168,16 @@ class Command(BaseCommand):
             difference = shown(row)
             self.stdout.write(f"{difference['student']}, lab {difference['number']}: {difference['sentence']}")
         self.stdout.write(
-            f"{made.attempts} attempts of {len(slugs)} sandboxes graded again, {len(made.differences)} differences."
+            f"Regraded {made.attempts} attempts of {len(slugs)} sandboxes: {len(made.differences)} differences."
         )
         if reruns:
             self.stdout.write(
-                f"{len(reruns)} sandboxes executed again: {sum(run.compared for run in reruns)} events are the same."
+                f"Re-executed {len(reruns)} sandboxes: {sum(run.compared for run in reruns)} events are equal."
             )
         self.stdout.write(
-            "Nothing is published: --publish does, or the page of the course's results."
+            "No grade is published. Publish with --publish or on the results page of the course."
             if done is None
-            else f"Published: {done.changed} grades changed, {done.went_on} stay as work went on since."
+            else f"Published: {done.changed} grades changed, {done.went_on} kept: their students continued since."
         )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
@@ -192,19 +198,19 @@ class Command(BaseCommand):
                     return self._with_words(ended, log)
             code = child.exit_code
         except KeyboardInterrupt:
-            raise CommandError("It was interrupted; the last result is as it was.", returncode=INTERRUPTED) from None
+            raise CommandError("Interrupted. The last result is unchanged.", returncode=INTERRUPTED) from None
         except SandboxError as error:
             log.unlink(missing_ok=True)
             raise CommandError(str(error), returncode=1) from None
         except OSError as error:
             raise CommandError(sentence_of(error), returncode=1) from None
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
-        raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
+        raise CommandError(f"The Spark process {how} before the job was done. Its output is in {log}.", returncode=1)
 
     def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
         """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
-            return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
+            return {**ended, "why": f"{ended['why']} Spark's output is in {log}."}
         log.unlink()
         return ended
 
@@ -234,15 +240,15 @@ def course_of(arguments: dict[str, Any]) -> Course | None:
     """Raises CommandError."""
     if arguments["course"] is None:
         if arguments["publish"] or arguments["rerun"]:
-            raise CommandError("--publish and --rerun are of a course: name it with --course.", returncode=1)
+            raise CommandError("--publish and --rerun need a course: name it with --course.", returncode=1)
         return None
     if arguments["out"] is not None:
-        raise CommandError("The results of a course lie in the data home: leave --out away.", returncode=1)
+        raise CommandError("Results of a course are stored in the data home. Remove --out.", returncode=1)
     if (arguments["publish"] or arguments["rerun"]) and arguments["job"] != GRADING:
-        raise CommandError("--publish and --rerun are of the job grading.", returncode=1)
+        raise CommandError("--publish and --rerun need the job grading.", returncode=1)
     course = Course.objects.filter(slug=arguments["course"]).first()
     if course is None:
-        raise CommandError(f"There is no course {arguments['course']}.", returncode=1)
+        raise CommandError(f"No course {arguments['course']}. Use the last part of its address /c/…/.", returncode=1)
     return course
 
 
@@ -254,20 +260,18 @@ def source_of(arguments: dict[str, Any], home: Path) -> tuple[dict[str, str], di
     if arguments["sandbox"] is None and arguments["students"] is None:
         if arguments["job"] == IMPORT:
             return {}, {}, "files"
-        raise CommandError(
-            "Name what to read: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.", returncode=1
-        )
+        raise CommandError("Choose a source: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.", returncode=1)
     if arguments["students"] is not None:
         directory = arguments["students"].resolve()
         name, sources = directory.name, sources_of_class(directory)
         if sources is None:
             raise CommandError(
-                f"There is no sandbox below {directory}: simulate_class makes such a directory.", returncode=1
+                f"No sandbox in {directory}. manage.py simulate_class writes such a directory.", returncode=1
             )
     else:
         name, sources = arguments["sandbox"], sources_of(arguments["sandbox"])
         if sources is None:
-            raise CommandError(f"There is no sandbox {name} in {home}.", returncode=1)
+            raise CommandError(f"No sandbox {name} in {home}.", returncode=1)
     return *sources, name
 
 
@@ -286,18 +290,18 @@ def sealed_by(arguments: dict[str, Any], stores: dict[str, str]) -> dict[str, st
     if arguments["sealed"] is None:
         return sealed_of(stores)
     if arguments["store"] is None:
-        raise CommandError("--sealed is of --store: sealed files of sandboxes lie in the data home.", returncode=1)
+        raise CommandError("--sealed needs --store: sealed files of sandboxes are in the data home.", returncode=1)
     [name], directory = stores, arguments["sealed"].resolve()
     if directory == (root := Path(stores[name])) or root in directory.parents:
         raise CommandError(
-            f"{directory} lies in the store: its broker owns that. Name another directory.", returncode=1
+            f"{directory} is in the store, and only its broker may write there. Choose another directory.", returncode=1
         )
     return {name: str(directory)}
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is no number of rows, such as 0 or 20")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of rows, such as 0 or 20")
     return int(text)
 
 
@@ -307,7 +311,7 @@ def options_of(arguments: dict[str, Any]) -> dict[str, str]:
     for text in arguments["option"]:
         key, equals, value = text.partition("=")
         if not equals:
-            raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
+            raise CommandError(f"{text} is not an option. Write KEY=VALUE.", returncode=1)
         options[key] = str(Path(value).resolve()) if key == "path" and value else value
     options |= {name: "true" for name in ("follow", "append") if arguments[name]}
     return options | ({"format": arguments["format"]} if arguments["format"] else {})

@@ -42,28 +42,32 @@ class Command(BaseCommand):
         export = kinds.add_parser("export", help="write a recording")
         export.add_argument("file", type=Path, help="the recording to write")
         source = export.add_mutually_exclusive_group(required=True)
-        source.add_argument("--directory", type=Path, help="of a sandbox, or one that import made")
-        source.add_argument("--play", choices=list(TEMPLATES), help="a template, in virtual time")
-        export.add_argument("--seed", default="0", help="with --play (default 0)")
-        export.add_argument("--minutes", type=float, default=1.0, help="with --play (default 1)")
-        export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"between two readings (default {PACE_MS})")
+        source.add_argument("--directory", type=Path, help="directory of a sandbox or of an imported recording")
+        source.add_argument("--play", choices=list(TEMPLATES), help="play this template in virtual time")
+        export.add_argument("--seed", default="0", help="with --play: seed of the run (default 0)")
+        export.add_argument("--minutes", type=float, default=1.0, help="with --play: minutes to play (default 1)")
+        export.add_argument(
+            "--pace-ms", type=int, default=PACE_MS, help=f"milliseconds between two frames (default {PACE_MS})"
+        )
         export.add_argument(
             "--beside",
             action="store_true",
-            help="with --directory, for the server: of low priority, for a limited time",
+            help="with --directory: run at low priority for a limited time, as the server does",
         )
-        export.add_argument("--without-scores", action="store_true", help="leave out what labs were worth")
-        export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
-        export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
+        export.add_argument("--without-scores", action="store_true", help="omit the scores of labs")
+        export.add_argument("--from", dest="first", type=int, default=0, help="first event")
+        export.add_argument("--to", dest="last", type=int, default=END, help="last event")
         unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
         unpack.add_argument("file", type=Path)
-        unpack.add_argument("directory", type=Path, help="a new one")
-        page = kinds.add_parser("page", help="put a recording and its player into one HTML file that asks for nothing")
+        unpack.add_argument("directory", type=Path, help="directory to create")
+        page = kinds.add_parser(
+            "page", help="write a recording and its player into one HTML file that loads nothing else"
+        )
         page.add_argument("file", type=Path)
         page.add_argument("page", type=Path, help="the HTML file to write")
         page.add_argument("--title", default="QueueViz")
         page.add_argument("--language", choices=[code for code, _ in settings.LANGUAGES], default="en")
-        check = kinds.add_parser("check", help="read all of a recording")
+        check = kinds.add_parser("check", help="read a whole recording and report damage")
         check.add_argument("file", type=Path)
 
     def handle(self, *args: Any, what: str, file: Path, **options: Any) -> None:
@@ -87,7 +91,7 @@ class Command(BaseCommand):
 
     def _export(self, file: Path, options: dict[str, Any]) -> None:
         if options["minutes"] <= 0 or options["pace_ms"] <= 0:
-            raise CommandError("--minutes and --pace-ms are above 0.")
+            raise CommandError("--minutes and --pace-ms must be greater than 0.")
         with _source(options) as (about, frames, facts):
             kept = in_range(frames, options["first"], options["last"])
             rows = map(without_score, facts) if options["without_scores"] else facts

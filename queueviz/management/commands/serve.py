@@ -29,7 +29,7 @@ REQUEST_GRACE_S = 1.0
 
 
 class Command(BaseCommand):
-    help = "Serve QueueViz on one address: migrations and static files first, then pages, sockets and the engine."
+    help = "Serve QueueViz on one address. Migrates the database and collects static files first."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,12 +40,12 @@ class Command(BaseCommand):
             type=engines_number,
             default=settings.QUEUEVIZ_ENGINES,
             metavar="N",
-            help="engine processes; auto: by cores (default: QUEUEVIZ_ENGINES, else 0: a thread of this process)",
+            help="engine processes; auto: by cores; 0: a thread of this process (default: QUEUEVIZ_ENGINES, else 0)",
         )
         parser.add_argument(
             "--without-worker",
             action="store_true",
-            help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started",
+            help="execute no pipeline runs; start manage.py pipelineworker for them",
         )
 
     def handle(
@@ -108,7 +108,7 @@ def end_beside_stuck_requests() -> None:
     for thread in threads:
         thread.join(max(0.0, deadline_s - time.monotonic()))
     if any(thread.is_alive() for thread in threads):
-        log.info("requests were still under way at the end and got no answer")
+        log.info("some requests were still running at shutdown and got no response")
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -133,15 +133,17 @@ def prepare(engines: int) -> None:
     except EngineBusy as error:
         raise CommandError(f"Cannot start: {error}") from error
     except Locked as error:
-        hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
+        hint = "Stop that process, or set QUEUEVIZ_HOME to another data home."
         raise CommandError(f"Cannot start: {error}. {hint}") from error
     except DatabaseError as error:
-        hint = "Make room and see to its rights; if it is damaged, put back a copy. Sandboxes are not in it."
+        hint = (
+            "Check free space and permissions. If it is damaged, restore a backup; it does not contain the sandboxes."
+        )
         raise CommandError(
             f"Cannot start: the database {database_name()} cannot be used: {one_line(error)}. {hint}"
         ) from error
     except OSError as error:
-        hint = "Make room there and see to its rights, or choose another home in the variable QUEUEVIZ_HOME."
+        hint = "Check free space and permissions, or set QUEUEVIZ_HOME to another data home."
         raise CommandError(
             f"Cannot start: the data home {home} cannot be written: {one_line(error)}. {hint}"
         ) from error
@@ -150,8 +152,8 @@ def prepare(engines: int) -> None:
 def demand_postgresql() -> None:
     if connection.vendor != "postgresql":
         raise CommandError(
-            "Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) need one PostgreSQL for "
-            "all of them. Name it in the variable QUEUEVIZ_DATABASE_URL."
+            "Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) share one PostgreSQL. "
+            "Set QUEUEVIZ_DATABASE_URL."
         )
 
 
@@ -168,7 +170,7 @@ def one_line(error: Exception) -> str:
 
 def port_number(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: choose a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: choose a number from 1 to 65535")
     return int(text)
 
 
@@ -176,9 +178,7 @@ def engines_number(text: str) -> int:
     if text == "auto":
         return engines_for_this_machine()
     if not text.isdecimal() or int(text) > MOST_ENGINES:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}, or auto"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of engines: choose 0 to {MOST_ENGINES}, or auto")
     return int(text)
 
 
@@ -190,8 +190,8 @@ def refuse_a_busy_port(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, OverflowError) as error:
         busy = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        reason = "another program listens there" if busy else str(error)
-        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another with --port.") from error
+        reason = "another program uses this port" if busy else str(error)
+        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another port with --port.") from error
 
 
 def migrate_if_needed() -> None:

@@ -1,4 +1,4 @@
-"""`manage.py simulate --seeds 2000`: play seeds, and say which promises were broken (docs/simulation.md)."""
+"""`manage.py simulate --seeds 2000`: play seeds and report violated promises (docs/simulation.md)."""
 
 import argparse
 import json
@@ -23,24 +23,35 @@ INTERRUPTED = 130
 
 
 class Command(BaseCommand):
-    help = "Play seeds in virtual time, with troubles of every kind, and check what RocketMQ promises."
+    help = "Play seeds in virtual time with faults of every kind, and check the promises of RocketMQ."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--seeds", type=int, default=50, help="how many (default 50)")
-        parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
-        parser.add_argument("--seed", type=int, help="one seed only, shown step by step")
-        parser.add_argument("--profile", choices=PROFILES, default="mixed", help="what is played most")
-        parser.add_argument("--minutes", type=float, help="how long troubles last (default: as the seed says)")
-        parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
-        parser.add_argument("--claim", choices=CLAIMS, help="try this claim instead (docs/branches.md)")
-        parser.add_argument("--template", choices=TEMPLATES, default="orders", help="for a claim (default orders)")
-        parser.add_argument("--directory", type=Path, help="for a claim: of a recorded sandbox; its actions are done")
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
+        parser.add_argument("--seeds", type=int, default=50, help="number of seeds (default 50)")
+        parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
+        parser.add_argument("--seed", type=int, help="play only this seed and print each step")
+        parser.add_argument(
+            "--profile", choices=PROFILES, default="mixed", help="prevailing kind of actions and faults"
+        )
+        parser.add_argument("--minutes", type=float, help="minutes with faults (default: chosen by the seed)")
+        parser.add_argument(
+            "--workers", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
+        )
+        parser.add_argument("--claim", choices=CLAIMS, help="test this claim instead (docs/branches.md)")
+        parser.add_argument(
+            "--template",
+            choices=TEMPLATES,
+            default="orders",
+            help="with --claim: template of the sandbox (default orders)",
+        )
+        parser.add_argument(
+            "--directory", type=Path, help="with --claim: recorded sandbox whose actions are re-executed"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of sentences")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["seeds"] < 1 or options["workers"] < 1 or (options["minutes"] or 1) <= 0:
-            raise CommandError("--seeds, --workers and --minutes are above 0.")
+            raise CommandError("--seeds, --workers and --minutes must be greater than 0.")
         if options["claim"] is not None:
             self._claim(options)
             return
@@ -107,8 +118,8 @@ class Command(BaseCommand):
 
 
 def _said(claim: dict[str, Any]) -> list[str]:
-    cases, lines = claim["distribution"], [f"{claim['claim']}: {claim['held']} of {claim['seeds']} seeds hold"]
-    lines.append(f"cases in a run: median {cases['median']:g}, 90 % between {cases['low']} and {cases['high']}")
+    cases, lines = claim["distribution"], [f"{claim['claim']}: true for {claim['held']} of {claim['seeds']} seeds"]
+    lines.append(f"cases per run: median {cases['median']:g}, 90 % between {cases['low']} and {cases['high']}")
     if (shortest := claim["counterexample"]) is not None:
         lines += [
             f"seed {shortest['seed']}: {shortest['sentence']}",
@@ -118,6 +129,6 @@ def _said(claim: dict[str, Any]) -> list[str]:
             ),
         ]
     if not claim["looked_at"]:
-        lines.append("Nothing in these runs could contradict it.")
+        lines.append("No run had a case that could contradict the claim.")
     hours = f"{claim['virtual_s'] / 3600:.1f} virtual hours"
     return [*lines, f"{hours} in {claim['took_s']} s, {claim['workers']} processes"]

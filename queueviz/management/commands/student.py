@@ -18,18 +18,18 @@ from sandbox.kernel.errors import Locked, SandboxError
 
 
 class Command(BaseCommand):
-    help = "List the students of a course, export what is stored of one, or delete it."
+    help = "List the students of a course, or export or delete all data of one student."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True, metavar="list|export|delete")
         for name, what in (
-            ("list", "pseudonyms and dates"),
-            ("export", "everything that is stored, as files"),
-            ("delete", "everything that is stored, for good"),
+            ("list", "list pseudonyms and dates"),
+            ("export", "write all data of a student to files"),
+            ("delete", "delete all data of a student permanently"),
         ):
             command = commands.add_parser(name, help=what)
-            command.add_argument("course", help="its address, the last part of /c/…/")
+            command.add_argument("course", help="last part of the course's address /c/…/")
             if name != "list":
                 command.add_argument("pseudonym")
             if name == "export":
@@ -38,13 +38,13 @@ class Command(BaseCommand):
                 command.add_argument(
                     "--url",
                     default="http://127.0.0.1:8000",
-                    help="the server, where one runs on this data home (%(default)s)",
+                    help="server, if one runs on this data home (default %(default)s)",
                 )
 
     def handle(self, *args: Any, command: str, course: str, **options: Any) -> None:
         found_course = Course.objects.filter(slug=course).first()
         if found_course is None:
-            raise CommandError(f"There is no course {course} in {settings.QUEUEVIZ_HOME}.")
+            raise CommandError(f"No course {course} in {settings.QUEUEVIZ_HOME}.")
         if command == "list":
             self._list(found_course)
             return
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         if enrolment is None:
             raise CommandError(
                 f"No student of this course has the pseudonym {options['pseudonym']}. "
-                f"See manage.py student list {course}."
+                f"See: manage.py student list {course}"
             )
         try:
             if command == "export":
@@ -72,11 +72,11 @@ class Command(BaseCommand):
         try:
             to.mkdir(parents=True, exist_ok=True)
             if any(to.iterdir()):
-                raise CommandError(f"{to} is not empty: an export needs a directory of its own.")
+                raise CommandError(f"{to} is not empty. Choose an empty or new directory.")
             count = exporting.write(enrolment, to)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}. Choose another directory.") from error
-        self.stdout.write(f"{count} files of {enrolment.pseudonym} in {to}.")
+        self.stdout.write(f"Wrote {count} files of {enrolment.pseudonym} to {to}.")
 
     def _delete(self, enrolment: Enrolment, url: str) -> None:
         """Delete the student by the server that has the sandboxes; without one, by an engine of this command's own."""
@@ -104,4 +104,4 @@ def _ask_server(enrolment: Enrolment, url: str) -> None:
     with pages_of(course.teacher, url) as pages:
         pages.post(reverse("course-student-data", args=[course.slug, enrolment.pk]), {"confirm": "delete"})
     if Enrolment.objects.filter(pk=enrolment.pk).exists():
-        raise RemoteRefused(f"The server at {url} deleted nothing: is it another one's?")
+        raise RemoteRefused(f"The server at {url} did not delete the student. Does it use this data home? Set --url.")

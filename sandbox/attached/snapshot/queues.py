@@ -133,7 +133,7 @@ class Lag(NamedTuple):
 
 
 def lag_of(rows: Collection[QueueRow]) -> Lag:
-    """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
+    """Return the last known state of a queue whose broker does not answer; totals exclude the queue."""
     known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
     others = [int(row["down"]["lag"]) for row in rows if row["down"] is not None and row["down"]["lag"] is not None]
     return Lag(sum(known) if known else None, len(known), len(rows), sum(others) if others else None)

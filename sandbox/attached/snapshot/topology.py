@@ -1,7 +1,7 @@
 """Nodes and clients, and who reported them (channel `topology/k.<name>`).
 
-A name server reports which brokers it believes in, and not when it last heard of them; what was done to a link, and
-when a client's heartbeat came, is not reported.  Lives are RocketMQ's defaults.
+A name server reports its live brokers without the time of their last heartbeat.  Faults of links, and the times of
+clients' heartbeats, are not reported.  Expiry times are RocketMQ's defaults.
 """
 
 from collections.abc import Sequence

@@ -71,4 +71,4 @@ def _silent(broker: BrokerSeen) -> Trouble:
 
 
 def _plain(reason: str | None) -> str:
-    return (reason or "nothing was heard").removesuffix(".")
+    return (reason or "no response").removesuffix(".")

@@ -76,7 +76,7 @@ class ClientManageProcessor:
         if not self._parts.config.property_filter:
             return c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{remarks.SQL_OFF}{kind}")
         if kind != SQL92:
-            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=f"nobody compiles {kind}")
+            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=f"no filter for {kind}")
         try:
             compiled(asked.sub_string)
         except BadExpression as error:

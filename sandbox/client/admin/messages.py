@@ -67,7 +67,7 @@ class MessageQuestions:
         try:
             position = msg_id.decode(message_id)
         except ValueError as error:
-            raise ClientError(f"{message_id} is no offset message id: {error}") from error
+            raise ClientError(f"{message_id} is not an offset message id: {error}") from error
         return await self.at_place(address or msg_id.host_text(position.host), position.physical_offset, topic=topic)
 
     async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
@@ -120,7 +120,7 @@ class MessageQuestions:
                 tuple(record.decode_all(answer.body)),
             )
         except CorruptRecord as error:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
+            raise UnreadableAnswer(f"the pull response of {address} is not readable: {error}") from error
 
     async def pull_bytes(
         self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
@@ -147,7 +147,7 @@ class MessageQuestions:
         try:
             ends = PullResponseHeader.from_ext(answer.ext)
         except Malformed as error:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
+            raise UnreadableAnswer(f"the pull response of {address} is not readable: {error}") from error
         body = answer.body or b"" if answer.code == ResponseCode.SUCCESS else b""
         return PulledBytes(
             int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset, body

@@ -43,7 +43,7 @@ def strategy(
             return AllocateMessageQueueByMachineRoom(rooms=rooms)
         case AllocateMessageQueueByConfig.name:
             return AllocateMessageQueueByConfig(queues=queues)
-    raise ClientError(f"no allocate strategy is called {name}; there are {', '.join(NAMES)}")
+    raise ClientError(f"no allocate strategy {name}; strategies are {', '.join(NAMES)}")
 
 
 __all__ = ["NAMES", "AllocateMessageQueueStrategy", "strategy"]

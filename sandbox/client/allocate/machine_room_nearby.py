@@ -57,5 +57,5 @@ class AllocateMachineRoomNearby:
 
 def _named(room: str, client_id: str) -> str:
     if not room:
-        raise ClientError(f"the machine room of {client_id} is not known")
+        raise ClientError(f"the machine room of {client_id} is unknown")
     return room

@@ -28,7 +28,7 @@ def is_member(client_id: str, queues: Sequence[MessageQueue], clients: Sequence[
     Raises ClientError where Java raises (spec client-behaviour 5.1): no queues, or no members.
     """
     if not client_id:
-        raise ClientError("a member without a client id cannot be given queues")
+        raise ClientError("queues cannot be assigned to a member without a client id")
     if not queues:
         raise ClientError("there are no queues to assign")
     if not clients:

@@ -1,4 +1,4 @@
-"""Which messages came twice because a process crashed: reported in the journal when no more can come.
+"""Messages redelivered because a process crashed: reported in the journal when no more can arrive.
 
 The next owner of a queue starts at the committed offset, so messages that the crashed process got from there on come
 again, and lower ones do not.

@@ -22,7 +22,7 @@ from sandbox.labs.verdict import Verdict
 
 BROKER, CONSOLE = "broker-a", "console"
 ROW = f"{BROKER}:0"
-PATIENCE_S = 5  # a send gives up after 3 s
+PATIENCE_S = 5  # a send times out after 3 s
 TIMEOUT, UNCONNECTED = "SendTimeout", "ConnectFailed"
 
 
@@ -431,9 +431,7 @@ FAILED_SEND = Lab(
         WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
         WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
         WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
-        WrongScript(
-            "sends one again", "an application can tell which of the two is missing", ONE_ONLY, _sends_one_again
-        ),
+        WrongScript("sends one again", "an application can distinguish the two failures", ONE_ONLY, _sends_one_again),
         WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
     ),
 )

@@ -127,7 +127,7 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{missing} is not running yet."), missing=missing[0])
     if hang is None:
         return Verdict.not_yet(_("{broker} is still answering."), broker=BROKER)
-    expired, heard = _changed(evidence, "expired", hang.seq), _last_heard(evidence, hang)
+    expired, heard = _changed(evidence, "expired", hang.seq), _last_heartbeat(evidence, hang)
     waiting = None if expired is None else _waiting(evidence, expired)
     resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
     if resumed is not None and (expired is None or waiting is not None):
@@ -158,7 +158,7 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     )
 
 
-def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
+def _last_heartbeat(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
     """The last registration before the hang; the valve may have left it out."""
     entries = [
         entry
@@ -498,7 +498,7 @@ NAME_SERVER_EXPIRY = Lab(
     wrong=(
         WrongScript("kills first", "a dead process and a silent process are the same", CLOSED, _kills_first),
         WrongScript("resumes early", "the name server detects every pause", RESUMED, _resumes_early),
-        WrongScript("says the rule", "clients know of a failure after 120 s", RULE, _says_the_rule),
+        WrongScript("says the rule", "clients learn of a failure after 120 s", RULE, _says_the_rule),
         WrongScript("pushed", "name servers notify clients", PUSHED, _thinks_it_is_pushed),
         WrongScript("counts retries", "every failed attempt is a lost message", RETRIES, _counts_retries),
         WrongScript("cable", "a broken link closes its connections", CABLE, _thinks_a_cable_closes),

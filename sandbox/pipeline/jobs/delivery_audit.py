@@ -38,7 +38,7 @@ COLUMNS = dict.fromkeys((*deliveries.COLUMNS, *progress.COLUMNS))
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.stores:
-        raise WrongOption("The audit needs stores: name a sandbox that has a broker, or a store with --store.")
+        raise WrongOption("The audit needs stores. Choose a sandbox with a broker, or a store with --store.")
     evidence = evidence_of(job_input)
     messages = kept(messages_of(evidence), now=False)
     return {
@@ -64,5 +64,5 @@ def evidence_of(job_input: Given) -> Evidence:
 
 
 DELIVERY_AUDIT = Job(
-    "delivery_audit", "Was every message given to every group that wants it, how often, and why more than once?", run
+    "delivery_audit", "Was every message delivered to every subscribed group, how often, and why more than once?", run
 )

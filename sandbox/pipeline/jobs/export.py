@@ -30,11 +30,11 @@ PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.stores:
-        raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
+        raise WrongOption("No store to export. Choose one with --store, or a sandbox with stored messages.")
     kind = job_input.options.get("format") or FORMATS[0]
     for name, kinds in OF_PARQUET.items():
         if job_input.options.get(name) and kind not in kinds:
-            raise WrongOption(f"{name} is of Parquet files: say --format {' or '.join(kinds)}.")
+            raise WrongOption(f"{name} needs Parquet files. Set --format {' or '.join(kinds)}.")
     if kind == ICEBERG:
         check()
     bodies, partition_by = bodies_of(job_input.options), listed(job_input.options, "partition_by")
@@ -52,8 +52,8 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
         check_columns(job_input.out, old.rows.schema, rows.schema)
         if partition_by != list(old.table.partitions or ()):
             raise OtherResult(
-                f"{job_input.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
-                "say so with partition_by, or name another --out."
+                f"{job_input.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}. "
+                "Set the same partition_by, or choose another --out."
             )
     return {"messages": rows}
 
@@ -62,14 +62,16 @@ def _check_directories(names: list[str], schema: "StructType") -> None:
     """Raises WrongOption."""
     can = [field.name for field in schema.fields if field.dataType.simpleString() in PLAIN and field.name not in SINGLE]
     if wrong := [name for name in names if name not in can]:
-        raise WrongOption(f"{wrong[0]} cannot be a directory: choose for partition_by of {', '.join(can)}.")
+        raise WrongOption(
+            f"{wrong[0]} cannot be a partition directory. Columns for partition_by are: {', '.join(can)}."
+        )
     if len(set(names)) != len(names):
-        raise WrongOption("partition_by names a column twice.")
+        raise WrongOption("partition_by has a column more than once.")
 
 
 EXPORT = Job(
     "export",
-    "Which messages does a store hold?",
+    "Which messages are in a store?",
     run,
     ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET),
     formats=(*FORMATS, ICEBERG),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.journals:
-        raise WrongOption("Labs are graded from journals, and a store has none: name a sandbox with --sandbox.")
+        raise WrongOption("Grading needs a journal, and a store has none. Choose a sandbox with --sandbox.")
     pieces = [
         Piece(sandbox, directory, job_input.true_to[sandbox])
         for sandbox, directory in sorted(job_input.source.journals.items())
@@ -40,4 +40,4 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     return tables_of(job_input.session, Rows.joined(spread(job_input.session, pieces, graded)))
 
 
-GRADING = Job("grading", "What is every attempt at a lab worth, and was it graded so?", run)
+GRADING = Job("grading", "Which score does every lab attempt have, and does it equal the recorded score?", run)

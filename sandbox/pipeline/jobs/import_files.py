@@ -49,7 +49,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     table = _read(job_input, kind, path, names)
     if names["body"] not in table.columns:
         raise WrongOption(
-            f"{path} has no column {names['body']}, which would be the body. Columns are: "
+            f"{path} has no column {names['body']} for the body. Columns are: "
             f"{', '.join(column for column in table.columns if column != BAD)}."
         )
     rows = _rows(table, kind, names, one_of(options, "body_as", BODIES))
@@ -69,8 +69,8 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
         from sandbox.pipeline.runs.error_sentences import sentence_of
 
         raise ImportStopped(
-            f"{sentence_of(error)} Some rows may have been sent before; with --option run={sink['run']} "
-            "the same import sends the others only."
+            f"{sentence_of(error)} Some rows may have been sent. With --option run={sink['run']} "
+            "the same import sends only the others."
         ) from error
     sent = [(str(path), topic, sink["run"], int(observation.get["rows"]))]
     return {"sent": job_input.session.createDataFrame(sent, SENT)}
@@ -78,10 +78,10 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 def _path(text: str | None) -> Path:
     if not text:
-        raise WrongOption("Name what to send: --option path=FILE, or a directory of files.")
+        raise WrongOption("Choose the rows to send: --option path=FILE, or a directory of files.")
     path = Path(text).absolute()
     if not path.exists():
-        raise WrongOption(f"There is no file {path}.")
+        raise WrongOption(f"No file {path}.")
     return path
 
 
@@ -170,21 +170,21 @@ def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
 def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | None:
     """Its error; None: none that can be found without Spark."""
     if not isinstance(row, dict):
-        return "it has not as many columns as the header" if kind == "csv" else "it is no JSON object"
+        return "its number of columns differs from the header" if kind == "csv" else "it is not a JSON object"
     body, pairs = row.get(names["body"]), row.get(names["properties"])
     if body is None:
-        return f"it has no {names['body']}, which would be the body"
+        return f"it has no {names['body']} for the body"
     if not body:
-        return f"{names['body']} is empty, and no broker takes a message without a body"
+        return f"{names['body']} is empty, and brokers refuse a message without a body"
     if kind != "parquet" and body_as == "base64" and not _is_base64(body):
-        return f"{names['body']} is no base64; say --option body_as=text if it is the body itself"
+        return f"{names['body']} is not base64; set --option body_as=text for plain text"
     if isinstance(pairs, str):
         try:
             pairs = orjson.loads(pairs)
         except orjson.JSONDecodeError:
             pairs = ""
     if pairs is not None and not isinstance(pairs, dict) and kind != "parquet":
-        return f"{names['properties']} is no JSON object of names and values"
+        return f"{names['properties']} is not a JSON object of names and values"
     return None
 
 

@@ -55,5 +55,5 @@ def one_of(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> s
     """Raises WrongOption."""
     value = str(options.get(name) or allowed[0])
     if value not in allowed:
-        raise WrongOption(f"--{name} {value} is not known here: choose {', '.join(allowed)}.")
+        raise WrongOption(f"Unknown value --{name} {value}. Choose {', '.join(allowed)}.")
     return value

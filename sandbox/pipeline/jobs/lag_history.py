@@ -33,7 +33,7 @@ LOOK_EVERY_S = 1
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.journals:
-        raise WrongOption("Lag is told by journals, and a store has none: name a sandbox with --sandbox.")
+        raise WrongOption("Lag is computed from a journal, and a store has none. Choose a sandbox with --sandbox.")
     follows = one_of(job_input.options, "follow", ("false", "true")) == "true"
     checkpoint = job_input.out / "checkpoint"
     result_store.begin_again_if_torn(job_input.out, checkpoint)

@@ -28,7 +28,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     if not job_input.source.stores:
-        raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
+        raise WrongOption("Latency needs stores. Choose a sandbox with a broker, or a store with --store.")
     seal_ahead(job_input)
     stored = stored_messages(
         job_input.session, job_input.source, job_input.sealed

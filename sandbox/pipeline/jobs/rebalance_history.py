@@ -46,7 +46,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     if not job_input.source.journals:
-        raise WrongOption("The history of rebalances is in the journal: name a sandbox.")
+        raise WrongOption("The rebalance history is computed from a journal. Choose a sandbox with --sandbox.")
     heard = kept(entries_of(job_input, *HEARD, columns=COLUMNS))
     states = heard.where("event = 'MemberStateChanged'")
     broadcasting = kept(

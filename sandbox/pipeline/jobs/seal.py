@@ -29,9 +29,9 @@ FORMATS = ("parquet", ICEBERG)
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     is_tabled = one_of(job_input.options, "format", FORMATS) == ICEBERG
     if not job_input.source.stores:
-        raise WrongOption("There is no store to seal: name one with --store, or a sandbox that has stored something.")
+        raise WrongOption("No store to seal. Choose one with --store, or a sandbox with stored messages.")
     if missing := sorted(set(job_input.source.stores) - set(job_input.sealed)):
-        raise WrongOption(f"It is not said where the sealed files of {missing[0]} go: name a directory with --sealed.")
+        raise WrongOption(f"The directory for sealed files of {missing[0]} is not set. Choose one with --sealed.")
     if is_tabled:
         check()
     stores = {name: store_at(path) for name, path in job_input.source.stores.items()}
@@ -51,4 +51,4 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     return made
 
 
-SEAL = Job("seal", "Which log files will never change again, and are Parquet files from now on?", run, ("format",))
+SEAL = Job("seal", "Which log files are complete, and where are their Parquet copies?", run, ("format",))

@@ -35,7 +35,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     )
     asked = asked_of(job_input.session, query)
     if unknown := sorted(asked.tables - asked.named - views.keys()):
-        raise QueryRefused(f"There is no table {unknown[0]}. Tables are: {named(views)}.")
+        raise QueryRefused(f"No table {unknown[0]}. Tables are: {named(views)}.")
     try:
         with made(job_input, views, asked):
             rows = job_input.session.sql(query)
@@ -53,7 +53,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 SQL = Job(
     "sql",
-    "What does a query select from messages, events and results?",
+    "Which rows does a query select from messages, events and results?",
     run,
     ("query", "results", "format", *OPTIONS),
     formats=FORMATS,

@@ -31,7 +31,7 @@ DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.stores:
-        raise WrongOption("There is no store to audit: no broker of this sandbox has stored anything yet.")
+        raise WrongOption("No store to audit: no broker of this sandbox has stored a message yet.")
     stores = {name: store_at(path) for name, path in job_input.source.stores.items()}
     places = places_of(stores, _levels(job_input.options.get(DELAY_LEVELS)), _slots(job_input.options.get(INDEX_SLOTS)))
     first = spread(job_input.session, log_pieces(places), _run)
@@ -83,15 +83,21 @@ def _levels(text: str | None) -> tuple[int, ...] | None:
     try:
         return parse_delay_levels(text) if text else None
     except ValueError as error:
-        raise WrongOption(f"--option {DELAY_LEVELS} is as a broker's messageDelayLevel, 1s 5s 10s: {error}.") from None
+        raise WrongOption(
+            f"--option {DELAY_LEVELS} must be a broker's messageDelayLevel, such as 1s 5s 10s: {error}."
+        ) from None
 
 
 def _slots(text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise WrongOption(f"--option {INDEX_SLOTS} is a number of slots, as a broker's maxHashSlotNum, not {text}.")
+        raise WrongOption(
+            f"--option {INDEX_SLOTS} must be a number of slots, as a broker's maxHashSlotNum, not {text}."
+        )
     return int(text)
 
 
-STORE_AUDIT = Job("store_audit", "Does a store agree with itself?", run, (DELAY_LEVELS, INDEX_SLOTS))
+STORE_AUDIT = Job(
+    "store_audit", "Are commit log, consume queues and index of a store consistent?", run, (DELAY_LEVELS, INDEX_SLOTS)
+)

@@ -41,20 +41,24 @@ def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: 
         return None
     table = manifest.tables.get(MESSAGES)
     if table is None:
-        raise OtherResult(f"{out} holds a result of {manifest.job}, and messages cannot be appended to that.")
+        raise OtherResult(
+            f"{out} has a result of {manifest.job}. Only results of export can be appended to: choose another --out."
+        )
     old: Mapping[str, Any] = manifest.source["stores"]
     if (
         (len(old) == 1) != (len(stores) == 1)
         or any(old.get(name, path) != path for name, path in stores.items())
         or (len(stores) == 1 and old != stores)
     ):
-        raise OtherResult(f"{out} was made of other stores ({', '.join(sorted(old.values()))}): name another --out.")
+        raise OtherResult(
+            f"{out} was exported from other stores ({', '.join(sorted(old.values()))}). Choose another --out."
+        )
     if not any((out / table.path).rglob("*.parquet")):
         if table.rows:
-            raise OtherResult(f"{out} is no Parquet, and only to that can be appended: name another --out.")
+            raise OtherResult(f"{out} is not Parquet, and only Parquet can be appended to. Choose another --out.")
         return None
     if table.path.startswith(f"{ICEBERG}/") != (kind == ICEBERG):
-        raise OtherResult(f"{out} is not of the format {kind}: name another --out, or --format as it was.")
+        raise OtherResult(f"{out} does not have the format {kind}. Choose another --out or the earlier --format.")
     return Before(table, read(session, out, table))
 
 
@@ -92,8 +96,8 @@ def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
     )
     if different := sorted(name for name in old_types | new_types if old_types.get(name) != new_types.get(name)):
         raise OtherResult(
-            f"{out} has another {different[0]} ({old_types.get(different[0], 'none')}) than these rows "
-            f"({new_types.get(different[0], 'none')}): name another --out."
+            f"The type of {different[0]} in {out} is {old_types.get(different[0], 'none')}, in the new rows "
+            f"{new_types.get(different[0], 'none')}. Choose another --out."
         )
 
 
@@ -101,7 +105,7 @@ def check_unchanged(out: Path, manifest: results.Manifest | None) -> None:
     """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
     if results.manifest_of(out) != manifest:
         raise OtherResult(
-            f"Another run changed the result in {out} meanwhile, and nothing was appended: run this again."
+            f"Another run changed the result in {out} at the same time. Nothing was appended: run the job again."
         )
 
 

@@ -10,12 +10,12 @@ from sandbox.pipeline.jobs.job import WrongOption
 from sandbox.pipeline.spark.error_text import LONGEST, of_spark
 
 LAST_WORDS_BYTES = 16_384
-SPARK_GONE = "Spark's Java process ended in the middle of the run; most often the machine has run out of memory."
+SPARK_GONE = "Spark's Java process ended during the run, most often because the machine had no free memory."
 WORKER_GONE = (
-    "A Python worker of Spark was killed in the middle of the run; most often the machine has run out of "
-    "memory. Run it again."
+    "A Python worker of Spark was killed during the run, most often because the machine had no free memory. "
+    "Run the job again."
 )
-NO_ROOM = "The disk is full. Make room, and run it again."
+NO_ROOM = "The disk is full. Free some space and run the job again."
 
 _OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
 _SEALED = re.compile(
@@ -25,24 +25,27 @@ _SEALED = re.compile(
 _PYTHONS = re.compile(r"^\s*(?:\w+\.)*\w*(?:Error|Exception|Warning): (.+)$", re.MULTILINE)
 _KNOWN = (
     (re.compile("No space left on device|Disk quota exceeded"), NO_ROOM),
-    (re.compile("File too large"), "A file of the result is larger than this process may write (ulimit -f)."),
+    (re.compile("File too large"), "A file of the result exceeds the size limit of this process (ulimit -f)."),
     (
         re.compile("Could not parse Master URL"),
-        "The master is no address of a Spark cluster: write it as spark://host:7077, local[4] or yarn.",
+        "The master is not an address of a Spark cluster. Write it as spark://host:7077, local[4] or yarn.",
     ),
     (
         re.compile(
             "All masters are unresponsive|Cannot call methods on a stopped SparkContext"
             "|Application has been killed|SparkContext was shut down|cancelled because SparkContext"
         ),
-        "The Spark cluster took the application away, or never took it: nobody who answers there "
-        "is a Spark master that will have it.",
+        "The Spark cluster ended or refused the application. Check the address of the master, "
+        "its version and its free resources.",
     ),
-    (re.compile("INVALID_CONNECT_URL"), "The address of the Spark Connect server is written as sc://host:15002."),
+    (
+        re.compile("INVALID_CONNECT_URL"),
+        "The address of the Spark Connect server is not valid. Write it as sc://host:15002.",
+    ),
     (re.compile("Python worker exited unexpectedly"), WORKER_GONE),
     (
         re.compile("Java heap space|OutOfMemoryError|GC overhead limit"),
-        "Spark ran out of memory. Ask for less at once, or give it more with spark.driver.memory.",
+        "Spark ran out of memory. Read less at once, or increase spark.driver.memory.",
     ),
     (
         re.compile(
@@ -66,8 +69,8 @@ def sentence_of(error: BaseException, *, log: str = "") -> str:
         return str(sentences[-1])
     if sentences := _SEALED.findall(text):
         return (
-            f"The sealed log file {unquote(sentences[-1])} is damaged, or was removed while it was read: delete "
-            "it if it is there, and run it again, which reads the log instead."
+            f"The sealed log file {unquote(sentences[-1])} is damaged or was deleted during the run. Delete "
+            "it if it exists and run the job again, which then reads the commit log."
         )
     if "JAVA_GATEWAY_EXITED" in text:
         return _not_begun(log)
@@ -97,7 +100,7 @@ def last_words(descriptor: int) -> str:
 
 def _about_file(error: OSError) -> str:
     reason = (error.strerror or "").lower()
-    return f"{error.filename} cannot be used: {reason}." if error.filename else f"The system says: {reason}."
+    return f"{error.filename} cannot be used: {reason}." if error.filename else f"System error: {reason}."
 
 
 def _not_begun(log: str) -> str:
@@ -105,4 +108,4 @@ def _not_begun(log: str) -> str:
     for pattern in _JAVA_SAYS:
         if sentences := pattern.findall(log):
             return f"Spark did not start: {str(sentences[-1]).strip().rstrip('.')[:LONGEST]}."
-    return "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?"
+    return "Spark did not start: Java ended at once. Check that it is Java 17 or newer and that memory is free."

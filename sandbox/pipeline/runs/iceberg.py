@@ -36,7 +36,7 @@ class NoIceberg(SandboxError):
 def check() -> None:
     """Raises NoIceberg where its package is not installed."""
     if find_spec("pyiceberg") is None:
-        raise NoIceberg("Iceberg needs the package pyiceberg: install QueueViz with its extra, queueviz[iceberg].")
+        raise NoIceberg("Iceberg needs the package pyiceberg. Install queueviz[iceberg].")
 
 
 def registered(out: Path, run: str, name: str, new: results.Table, *, append: bool) -> results.Table:
@@ -57,7 +57,7 @@ def registered(out: Path, run: str, name: str, new: results.Table, *, append: bo
         shutil.rmtree(moved, ignore_errors=True)
         if isinstance(error, TypeError | ValueError):  # of pyiceberg: columns that do not go together
             raise NoIceberg(
-                f"The table in {out / ICEBERG} has other columns: name another --out "
+                f"The table in {out / ICEBERG} has other columns. Choose another --out "
                 f"({str(error).strip().splitlines()[0]})."
             ) from error
         raise

@@ -75,5 +75,7 @@ def table_at(out: Path | str, name: str) -> Path:
     """The directory of a table's files, as pandas, pyarrow or DuckDB read it.  Raises CorruptRecord, and KeyError."""
     manifest = manifest_of(Path(out))
     if manifest is None or name not in manifest.tables:
-        raise KeyError(f"{out} has no table {name}: {'it is no result' if manifest is None else list(manifest.tables)}")
+        raise KeyError(
+            f"{out} has no table {name}: {'it is not a result' if manifest is None else list(manifest.tables)}"
+        )
     return Path(out) / manifest.tables[name].path

@@ -207,7 +207,7 @@ def job_of(order: Order) -> Job:
     """Raises WrongOption."""
     job = JOBS.get(order.job)
     if job is None:
-        raise WrongOption(f"There is no job {order.job}. Jobs are: {', '.join(sorted(JOBS))}.")
+        raise WrongOption(f"No job {order.job}. Jobs are: {', '.join(sorted(JOBS))}.")
     if unknown := sorted(set(order.options) - set(job.options)):
         raise WrongOption(f"{job.name} has no option {', '.join(unknown)}. Options are: {', '.join(job.options)}.")
     format_of(job, order.options)
@@ -238,7 +238,7 @@ def make_room(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise WrongOption(f"{out} is a file, or lies below one: a result needs a directory.") from None
+        raise WrongOption(f"{out} is a file or is below a file. Choose a directory for the result.") from None
 
 
 def ends_of(source: Source) -> dict[str, int]:

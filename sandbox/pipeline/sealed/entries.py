@@ -137,11 +137,11 @@ def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None
         if footer_crc(directory / entry.file, entry.footer_at) != entry.footer_crc:
             return "its Parquet file has another footer"
     except OSError:
-        return "its Parquet file is gone"
+        return "its Parquet file is missing"
     if log.end != entry.log_end:
-        return "the log file ends elsewhere"
+        return "the log file has another end offset"
     if units.crc != entry.units_crc:
-        return "other queue units lead into the log file"
+        return "other queue units point into the log file"
     try:
         state = state_of(log.path)
         if state.size_bytes != entry.state.size_bytes:
@@ -149,7 +149,7 @@ def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None
         if state != entry.state and sha256_of(log.path) != entry.sha256:
             return "the log file has another hash"
     except OSError:
-        return "the log file is gone"
+        return "the log file is missing"
     return None
 
 
@@ -193,5 +193,5 @@ def held(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SealedElsewhere(f"Another run seals into {directory} now: wait until it is done.") from None
+            raise SealedElsewhere(f"Another run writes sealed files to {directory}. Wait until it is done.") from None
         yield

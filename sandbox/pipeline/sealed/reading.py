@@ -71,7 +71,7 @@ def messages(
     store.  `options`: of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
     """
     if not named and len(stores) != 1:
-        raise ValueError(f"There are {len(stores)} stores: their rows need a column with their names.")
+        raise ValueError(f"Rows of {len(stores)} stores need a column with the name of the store.")
     requested = dict(options or {})
     names = columns_of({"columns": ",".join(columns)} if columns else {})
     parts = _parts(stores, sealed) if set(requested) <= NARROWED else dict.fromkeys(stores, NOTHING)

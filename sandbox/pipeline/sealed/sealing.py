@@ -107,7 +107,7 @@ def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()
     outcomes = [_kept(name, item) for item in looked if item.is_sealed]
     outcomes += [Outcome(name, start, 0, 0, LEFT, reason) for start, reason in left.items()]
     outcomes += [
-        Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED, "its log file is gone")
+        Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED, "its log file is missing")
         for start in gone
     ]
     return outcomes, tasks

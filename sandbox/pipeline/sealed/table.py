@@ -105,8 +105,8 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
         with opened(home, NAME, SCHEMA, {STORE: store, **METRICS}) as table:
             if (table.properties.get(STORE), table.location()) != (store, f"file://{home / NAME}"):
                 raise NoIceberg(
-                    f"{home} has the Iceberg table of {table.properties.get(STORE)}, made at "
-                    f"{table.location()}: for {store} name another --sealed, or delete that directory."
+                    f"{home} has the Iceberg table of {table.properties.get(STORE)}, created at "
+                    f"{table.location()}. Choose another --sealed for {store}, or delete that directory."
                 )
             yield table
     except NoIceberg:
@@ -116,8 +116,8 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
             raise
         lines = str(getattr(error, "orig", error)).strip().splitlines() or [type(error).__name__]
         raise NoIceberg(
-            f"The Iceberg table in {home} cannot be used ({lines[0]}): if it is damaged, delete that "
-            "directory, and seal with --format iceberg again."
+            f"The Iceberg table in {home} cannot be used ({lines[0]}). If it is damaged, delete the "
+            "directory and seal again with --format iceberg."
         ) from error
 
 
@@ -131,6 +131,6 @@ def _check_pages(path: Path) -> None:
                 file.read_row_group(number)
     except (OSError, ValueError) as error:
         raise NoIceberg(
-            f"The sealed log file {path} is damaged, and the Iceberg table is as it was: delete the file, "
-            "and run this again."
+            f"The sealed log file {path} is damaged; the Iceberg table is unchanged. Delete the file "
+            "and run the job again."
         ) from error

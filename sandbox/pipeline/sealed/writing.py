@@ -70,7 +70,7 @@ def seal(task: Task) -> Outcome:
     except _Refused as error:
         reason = str(error)
     except FileNotFoundError:
-        reason = "it was deleted meanwhile"
+        reason = "it was deleted during the run"
     except OSError as error:
         reason = f"its Parquet file cannot be written: {(error.strerror or str(error)).lower()}"
     for draft in drafts:
@@ -110,9 +110,9 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
             rows += len(group)
     if rows != len(places):
-        raise _Refused(f"{len(places) - rows} queue units lead to no record of their queue")
+        raise _Refused(f"{len(places) - rows} queue units do not point to a record of their queue")
     if state_of(log.path) != before:
-        raise _Refused("it was changed meanwhile")
+        raise _Refused("it was changed during the run")
     file_bytes, footer_at = draft.stat().st_size, _pages_end(draft)
     footer = footer_crc(draft, footer_at)
     _put(draft, file)
@@ -140,12 +140,14 @@ def _must_be_sound(task: Task, part: Part) -> None:
     The reader of damaged files reads it instead.
     """
     if part.found:
-        raise _Refused(f"the audit finds: {part.found[0].says}")
+        raise _Refused(f"the audit reports: {part.found[0].says}")
     unexplained = [stop for stop in part.stops if task.is_rolled or part.pointed_at or not stop.untouched]
     if unexplained:
-        raise _Refused(f"the audit finds no record at {unexplained[0].position - task.log.start}: {unexplained[0].why}")
+        raise _Refused(
+            f"the audit reports no record at {unexplained[0].position - task.log.start}: {unexplained[0].why}"
+        )
     if part.counts.get("not_dispatched"):
-        raise _Refused("records of it are not in their queues yet")
+        raise _Refused("its records are not yet in their queues")
 
 
 def _pages_end(path: Path) -> int:

@@ -130,16 +130,16 @@ def maybe_again(run: str, epoch: int) -> bool:
 def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
     """Raises ValueError with a sentence for invalid options or columns."""
     if overwrite:
-        raise ValueError("A topic cannot be overwritten: messages are only ever added to it. Use the mode append.")
+        raise ValueError("A topic cannot be overwritten. Use the mode append.")
     access = access_of(options)
     ask = options.get("ask", ASKS[0])
     if ask not in ASKS:
-        raise ValueError(f"The option ask is {ask}; it should be {' or '.join(ASKS)}.")
+        raise ValueError(f"Option ask must be {' or '.join(ASKS)}, not {ask}.")
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     topic = options.get("topic") or None
     check_columns(types, frozenset({STORE, BROKER, *SCHEMA.names}))
     if topic is None and "topic" not in types:
-        raise ValueError("No topic is named: give the option topic, or a column topic.")
+        raise ValueError("No topic. Set the option topic, or add a column topic.")
     cluster = Cluster(access.name_servers, options.get("group", GROUP), access.access_key, access.secret_key)
     return Target(cluster, access, topic, options.get("run") or None, ask == "always")
 

@@ -112,9 +112,9 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
     }
     for body, own, keys, tags, pairs, queue_id, delay in zip(*columns.values(), strict=True):
         if body is None:
-            raise ValueError("A row has no body. Give every row one, or leave those without out.")
+            raise ValueError("A row has no body. Remove rows without a body.")
         if not (named := own or topic):
-            raise ValueError("A row names no topic. Give the option topic, or fill the column topic.")
+            raise ValueError("A row has no topic. Set the option topic, or fill the column topic.")
         properties = dict(pairs or ())
         yield Row(
             named,
@@ -130,9 +130,9 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
 def check_columns(types: dict[str, str], also: frozenset[str]) -> None:
     """Columns of a table by their Spark types; `also` are further allowed ones.  Raises ValueError."""
     if unknown := sorted(set(types) - set(KINDS) - also):
-        raise ValueError(f"Nothing of a message is called {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
+        raise ValueError(f"A message has no {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
     if "body" not in types:
-        raise ValueError("There is no column body, which is what a message says.")
+        raise ValueError("The column body is missing: it is the content of a message.")
     for name, kinds in KINDS.items():
         if name in types and types[name] not in kinds:
-            raise ValueError(f"The column {name} is {types[name]}; it should be {' or '.join(kinds)}.")
+            raise ValueError(f"The column {name} must be {' or '.join(kinds)}, not {types[name]}.")

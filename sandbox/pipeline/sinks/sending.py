@@ -91,7 +91,9 @@ class Sender:
             await self._admin.names.cluster()
         except RemotingError as error:
             where = ";".join(self._cluster.name_servers)
-            raise ConnectFailed(f"There is no name server at {where}: {error}. Start it, or correct names.") from error
+            raise ConnectFailed(
+                f"No name server answers at {where}: {error}. Start it, or correct the option names."
+            ) from error
         await self._producer.start()
         if self._asks:
             await self._clock.sleep(SETTLE_S)
@@ -146,7 +148,9 @@ class Sender:
             except RemotingError as error:  # it may be stored all the same
                 doubts += 1
                 if doubts == TRIES:
-                    raise ConnectFailed(f"{queue.broker} does not take messages for {queue.topic}: {error}.") from error
+                    raise ConnectFailed(
+                        f"{queue.broker} does not accept messages for {queue.topic}: {error}."
+                    ) from error
                 await self._clock.sleep(PAUSE_S * 2 ** (doubts - 1))
 
     async def _hand_over(self, queue: MessageQueue, packet: list[Message]) -> None:
@@ -183,10 +187,10 @@ class Sender:
             if no.code != ResponseCode.TOPIC_NOT_EXIST:
                 raise
             where = ";".join(self._cluster.name_servers)
-            raise ClientError(f"There is no topic {topic} at {where}. Create it first.") from no
+            raise ClientError(f"No topic {topic} at {where}. Create it first.") from no
         self._queues[topic] = publish_queues(topic, route)
         if not self._queues[topic]:
-            raise ClientError(f"The topic {topic} has no queue that takes messages now.")
+            raise ClientError(f"The topic {topic} has no queue that accepts messages now.")
         self._masters[topic] = sorted((await self._admin.names.masters_of(topic)).values())
 
     def _queue(self, topic: str, queue_id: int | None) -> MessageQueue:
@@ -229,7 +233,7 @@ def _refused(queue: MessageQueue, packet: list[Message], error: SandboxError) ->
     if len(packet) == 1:
         what = f"a message of {largest} bytes"
     remark = error.remark if isinstance(error, BrokerRefused) else str(error)
-    return ClientError(f"{queue.broker} does not take {what} for {queue.topic}: {remark.rstrip('.')}.")
+    return ClientError(f"{queue.broker} does not accept {what} for {queue.topic}: {remark.rstrip('.')}.")
 
 
 async def _all(coroutines: "Iterable[Coroutine[Any, Any, Any]]") -> list[Any]:

@@ -25,11 +25,11 @@ def check_range(
         end, high = ending.get(queue, -1), ends.get(queue)
         if 0 <= end < start:
             raise StoreError(
-                f"startingOffsets begins {named(queue)} at {start}, and endingOffsets ends it at {end}. "
-                "Choose a start that is not after the end."
+                f"startingOffsets is {start} for {named(queue)}, and endingOffsets is {end}. "
+                "Choose a start before the end."
             )
         if high is not None and start > high and fail_on_data_loss:
             raise StoreError(
-                f"startingOffsets begins {named(queue)} at {start}, and it ends at {high}. Choose an "
-                f"offset up to {high}, or set failOnDataLoss to false to read what is there."
+                f"startingOffsets is {start} for {named(queue)}, which ends at {high}. Choose an "
+                f"offset up to {high}, or set failOnDataLoss to false to read the existing messages."
             )

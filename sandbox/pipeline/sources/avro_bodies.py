@@ -66,11 +66,13 @@ def avro_schema(text: str) -> Schema:
         schema = _without_logical(orjson.loads(text))
         parse_schema(schema)
     except orjson.JSONDecodeError as error:
-        raise WrongBodies(f'bodySchema is no JSON ({error}): an Avro schema is {{"type": "record", …}}.') from None
+        raise WrongBodies(f'bodySchema is not JSON ({error}): an Avro schema is {{"type": "record", …}}.') from None
     except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise WrongBodies(f"bodySchema is no Avro schema: {' '.join(str(error).split())}.") from None
+        raise WrongBodies(f"bodySchema is not an Avro schema: {' '.join(str(error).split())}.") from None
     if not isinstance(schema, dict) or schema.get("type") != "record" or not schema["fields"]:
-        raise WrongBodies("bodySchema has to be the schema of a record with a field, whose fields become columns.")
+        raise WrongBodies(
+            "bodySchema must be the schema of a record with at least one field. Its fields become columns."
+        )
     fields_of(schema)
     return schema
 
@@ -116,7 +118,9 @@ def records(bodies: list[bytes], schema: Schema) -> tuple[list[pa.Array], list[b
     except (pa.ArrowException, OverflowError):  # a value no column of its type can hold
         values = [value if _fits(value, kind) else None for value in values]
         made = pa.array(values, kind)
-    return made.flatten(), [value is not None for value in values]  # fields themselves do not know of a null record
+    return made.flatten(), [
+        value is not None for value in values
+    ]  # the fields do not contain the nulls of their record
 
 
 def _decoded(body: bytes, parsed: Any) -> dict[str, Any] | None:
@@ -153,7 +157,7 @@ def _type(schema: Any, known: dict[str, pa.DataType | None], at: str) -> pa.Data
     if isinstance(schema, list):
         kinds = [kind for kind in schema if kind != "null"]
         if len(kinds) != 1:
-            raise WrongBodies(f"{at} is a union of several types, which no column can be: only null and one other can.")
+            raise WrongBodies(f"{at} is a union of several types. A column can only be a union of null and one type.")
         return _type(kinds[0], known, at)
     name = schema if isinstance(schema, str) else schema["type"]
     if not isinstance(name, str):
@@ -171,7 +175,7 @@ def _type(schema: Any, known: dict[str, pa.DataType | None], at: str) -> pa.Data
     if isinstance(schema, dict) and name in ("record", "enum", "fixed"):
         return _of_name(schema, known, at)
     if (arrow_type := known.get(name.rpartition(".")[2])) is None:
-        raise WrongBodies(f"{at} is {name}, which no column can be.")
+        raise WrongBodies(f"{at} has the type {name}, which no column can have.")
     return arrow_type
 
 
@@ -180,7 +184,7 @@ def _of_name(schema: Schema, known: dict[str, pa.DataType | None], at: str) -> p
     known[name] = None
     if schema["type"] == "record":
         if not schema["fields"]:
-            raise WrongBodies(f"{at} is a record without fields, which no column can be.")
+            raise WrongBodies(f"{at} is a record without fields, which no column can have.")
         known[name] = pa.struct(
             [(field["name"], _type(field["type"], known, f"{at}.{field['name']}")) for field in schema["fields"]]
         )
@@ -193,7 +197,7 @@ def _decimal(schema: Schema, at: str) -> pa.DataType:
     digits, scale = schema.get("precision"), schema.get("scale", 0)
     if not (isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits and 0 < digits <= MAX_DIGITS):
         raise WrongBodies(
-            f"{at} is a decimal that no column can be: it needs a precision from 1 to {MAX_DIGITS} and no larger scale."
+            f"{at} is not a valid decimal: the precision is 1 to {MAX_DIGITS}, and the scale is not larger."
         )
     return pa.decimal128(digits, scale)
 

@@ -29,17 +29,17 @@ def pace_of(options: Mapping[str, str]) -> Pace:
     """Raises ValueError."""
     most, least = count_of(options, "maxOffsetsPerTrigger"), count_of(options, "minOffsetsPerTrigger")
     if most == 0:
-        raise ValueError("Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
+        raise ValueError("Option maxOffsetsPerTrigger must be 1 or more: with 0 no message would be read.")
     if most is not None and least is not None and least > most:
         raise ValueError(f"Option minOffsetsPerTrigger ({least}) is more than maxOffsetsPerTrigger ({most}).")
     text = options.get("maxTriggerDelay", f"{DELAY_MS}ms").strip().lower()
     match = re.fullmatch(r"(\d+)\s*([a-z]*)", text, re.ASCII)
     if match is None or match[2] not in UNITS_MS:
-        raise ValueError(f"Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and {text} is none.")
+        raise ValueError(f"Option maxTriggerDelay must be a duration such as 30s, 15m or 1h, not {text}.")
     return Pace(most, least, int(match[1]) * UNITS_MS[match[2]])
 
 
 def no_pace(options: Mapping[str, str]) -> None:
     """Refuse these options for a batch read.  Raises ValueError."""
     if names := [name for name in PACE if name in options]:
-        raise ValueError(f"Reading once has no triggers: option {names[0]} is for a stream.")
+        raise ValueError(f"Option {names[0]} needs a stream: a batch read has no triggers.")

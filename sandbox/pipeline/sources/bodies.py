@@ -35,14 +35,14 @@ def bodies_of(options: Mapping[str, str]) -> Bodies | None:
     schema = options.get("bodySchema") or None
     if not options.get("body"):
         if schema is not None:
-            raise WrongBodies(f"bodySchema says what a body holds: say with --option body={'|'.join(KINDS)} how.")
+            raise WrongBodies(f"bodySchema needs the format of bodies. Set --option body={'|'.join(KINDS)}.")
         return None
     if (kind := options["body"]) not in KINDS:
-        raise WrongBodies(f"--option body={kind} is not known here: choose {', '.join(KINDS)}.")
+        raise WrongBodies(f"Unknown value --option body={kind}. Choose {', '.join(KINDS)}.")
     if kind == "avro" and schema is None:
-        raise WrongBodies("An Avro body does not say what it holds: give its schema by --option bodySchema=JSON.")
+        raise WrongBodies("Avro bodies need a schema. Set --option bodySchema=JSON.")
     if kind == "text" and schema is not None:
-        raise WrongBodies("A text has no columns: leave bodySchema away, or say --option body=json.")
+        raise WrongBodies("Text bodies have no columns. Remove bodySchema, or set --option body=json.")
     return Bodies(kind, schema)
 
 
@@ -110,7 +110,7 @@ def _inferred(rows: "DataFrame") -> "StructType":
     schema = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
     if not schema.fields:
         raise WrongBodies(
-            f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
+            f"None of the first {SAMPLE} bodies is a JSON object with a field. Name the columns with "
             '--option bodySchema, such as "carrier STRING, miles BIGINT".'
         )
     return schema
@@ -123,9 +123,11 @@ def _of_ddl(ddl: str) -> "StructType":
     try:
         schema = StructType.fromDDL(ddl)
     except PySparkException as error:
-        raise WrongBodies(of_spark(str(error), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
+        raise WrongBodies(
+            of_spark(str(error), of="bodySchema") or f"bodySchema {ddl} is not a list of columns."
+        ) from None
     if not isinstance(schema, StructType):
-        raise WrongBodies(f"bodySchema {ddl} is no list of columns: write name and type of each.")
+        raise WrongBodies(f"bodySchema {ddl} is not a list of columns. Write the name and type of each.")
     return schema
 
 
@@ -136,9 +138,7 @@ def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
     for field in fields:
         name = f"{BODY}_{field}" if field.lower() in taken else field
         if name.lower() in (other.lower() for other in names.values()):
-            raise WrongBodies(
-                f"Bodies have two fields that would be the column {name.lower()}: name one of them in bodySchema."
-            )
+            raise WrongBodies(f"Bodies have two fields for the column {name.lower()}. Name one of them in bodySchema.")
         names[field] = name
     return names
 

@@ -91,9 +91,9 @@ async def there(link: Link, chosen: Chosen) -> dict[MessageQueue, Ends]:
     if unknown:
         raise unknown[min(unknown)]
     if missing := sorted((chosen.queues or frozenset()) - set(queues)):
-        raise ClientError(f"There is no {offsets.named(missing[0])} to read, which option assign names.")
+        raise ClientError(f"Option assign names {offsets.named(missing[0])}, which does not exist.")
     if unreadable := sorted(set(chosen.topics) - {queue.topic for queue in queues}):
-        raise ClientError(f"The topic {unreadable[0]} has no queue that can be read: its permission is without R.")
+        raise ClientError(f"The topic {unreadable[0]} has no readable queue: its permission lacks R.")
     queue_ends: dict[MessageQueue, Ends] = {}
     for queue, ends in (await link.ends(queues)).items():
         if isinstance(ends, SandboxError):

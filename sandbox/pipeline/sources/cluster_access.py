@@ -37,19 +37,19 @@ def access_of(options: Mapping[str, str]) -> Access:
     """Raises ValueError with a sentence."""
     names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
     if not names:
-        raise ValueError("The option names is missing: the name servers, as 127.0.0.1:9876.")
+        raise ValueError("The option names is missing. Set it to the name servers, such as 127.0.0.1:9876.")
     for name in names:
         host, _, port = name.rpartition(":")
         if not host or not port.isdigit() or int(port) > 65_535:
-            raise ValueError(f"{name} is no address of a name server: write it as 127.0.0.1:9876.")
+            raise ValueError(f"{name} is not an address of a name server. Write it as 127.0.0.1:9876.")
     access_key, secret_key = options.get("accessKey", ""), options.get("secretKey", "")
     if bool(access_key) != bool(secret_key):
-        raise ValueError("The options accessKey and secretKey belong together: give both, or neither.")
+        raise ValueError("Set both options accessKey and secretKey, or neither.")
     return Access(names, access_key, secret_key, truth_of("tls", options.get("tls", "false")))
 
 
 def truth_of(option: str, text: str) -> bool:
     """Raises ValueError."""
     if (word := text.strip().lower()) not in ("true", "false"):
-        raise ValueError(f"Option {option} has to be true or false, and {text.strip()} is neither.")
+        raise ValueError(f"Option {option} must be true or false, not {text.strip()}.")
     return word == "true"

@@ -162,8 +162,8 @@ class Link:
                 if isinstance(error, NoTopic):
                     raise error
                 raise ConnectFailed(
-                    f"{queue.broker} does not answer, asked for {waited_s:.0f} s about {named(queue)}: "
-                    f"{error}. Start it, and run this again."
+                    f"{queue.broker} did not answer within {waited_s:.0f} s about {named(queue)}: "
+                    f"{error}. Start it and run this again."
                 ) from error
             if pause_s:
                 await self.clock.sleep(pause_s)
@@ -202,7 +202,7 @@ class Link:
             if broker.name == queue.broker and broker.addresses:
                 node = min(broker.addresses)
                 return broker.addresses[node], node == MASTER_ID
-        raise ConnectFailed(f"name servers do not know where {queue.broker} is")
+        raise ConnectFailed(f"the name servers have no address of {queue.broker}")
 
     async def _route(self, topic: str) -> TopicRouteData:
         known = self._routes.get(topic)
@@ -211,20 +211,20 @@ class Link:
                 known = self.clock.monotonic(), await self._admin.names.route(topic)
             except BrokerRefused as no:
                 if no.code != ResponseCode.TOPIC_NOT_EXIST:
-                    raise NotForUs(f"A name server refuses to say where topic {topic} is: {no.remark}.") from no
+                    raise NotForUs(f"A name server refuses the route of topic {topic}: {no.remark}.") from no
                 where = ";".join(self.access.name_servers)
-                raise NoTopic(f"There is no topic {topic} at {where}. Create it first, or correct its name.") from no
+                raise NoTopic(f"No topic {topic} at {where}. Create it first, or correct its name.") from no
             self._routes[topic] = known
         return known[1]
 
 
 def _refused(queue: MessageQueue, no: BrokerRefused) -> SandboxError:
     if no.code == ResponseCode.TOPIC_NOT_EXIST:
-        return NoTopic(f"{queue.broker} has no topic {queue.topic} (any more).")
+        return NoTopic(f"{queue.broker} has no topic {queue.topic}, or it was deleted.")
     remark = no.remark.strip().splitlines()[0].rstrip(".") if no.remark.strip() else f"code {no.code}"
-    return NotForUs(f"{queue.broker} does not let {named(queue)} be read: {remark}.")
+    return NotForUs(f"{queue.broker} refuses reads of {named(queue)}: {remark}.")
 
 
 def no_name_server(access: Access, error: SandboxError) -> ConnectFailed:
     where = ";".join(access.name_servers)
-    return ConnectFailed(f"There is no name server at {where}: {error}. Start it, or correct names.")
+    return ConnectFailed(f"No name server answers at {where}: {error}. Start it, or correct the option names.")

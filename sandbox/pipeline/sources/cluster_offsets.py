@@ -40,15 +40,15 @@ def named(queue: MessageQueue) -> str:
 
 def lost(queue: MessageQueue, begin: int, end: int) -> StoreError:
     return StoreError(
-        f"Of {named(queue)} the messages {begin} to {end - 1} are not there any more: retention removed "
+        f"Messages {begin} to {end - 1} of {named(queue)} no longer exist: retention removed "
         f"them before they were read.{WAY_ON}"
     )
 
 
 def ended(queue: MessageQueue, begin: int, high: int) -> StoreError:
     return StoreError(
-        f"The {named(queue)} ends at {high}, so there is no {begin} to go on from: it was deleted or "
-        f"made anew, or its broker has lost messages.{WAY_ON}"
+        f"The {named(queue)} ends at {high} and has no offset {begin} to continue from. It was deleted or "
+        f"created again, or its broker lost messages.{WAY_ON}"
     )
 
 
@@ -60,7 +60,7 @@ def resolved(
     for queue in sorted(explicit):
         if queue not in queue_ends:
             raise ClientError(
-                f"Option {option} names {named(queue)}, which is not read here. Leave it out, or correct its name."
+                f"Option {option} names {named(queue)}, which is not read. Remove it, or correct its name."
             )
     special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
     places = {queue: explicit.get(queue, special) for queue in queue_ends}

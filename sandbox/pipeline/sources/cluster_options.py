@@ -88,14 +88,14 @@ def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> 
     late = isinstance(asked.starting, dict) and LATEST in asked.starting.values()
     early = isinstance(asked.ending, dict) and EARLIEST in asked.ending.values()
     if asked.starting == "latest" or asked.ending == "earliest" or late or early:
-        raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
+        raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
     return asked
 
 
 def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
     """Raises ValueError."""
     if "endingOffsets" in options:
-        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     return _asked(options, schema, "latest")
 
 
@@ -118,19 +118,19 @@ def chosen_of(options: Mapping[str, str]) -> Chosen:
     """Exactly one of the three options says which queues.  Raises ValueError."""
     names = [name for name in TOPICS if name in options]
     if len(names) != 1:
-        problem = " and ".join(names) + " are given" if names else "none is given"
-        raise ValueError(f"Exactly one of {', '.join(TOPICS)} says which topics are read, and {problem}.")
+        problem = " and ".join(names) + " are set" if names else "none is set"
+        raise ValueError(f"Set exactly one of {', '.join(TOPICS)} to choose the topics; {problem}.")
     if names == ["subscribe"]:
         if topics := tuple(sorted(set(listed(options, "subscribe")))):
             return Chosen(topics)
-        raise ValueError("Option subscribe names no topic: write topics, by commas.")
+        raise ValueError("Option subscribe names no topic. Write topics, separated by commas.")
     if names == ["assign"]:
         queues = frozenset(_assigned(options["assign"]))
         return Chosen(tuple(sorted({queue.topic for queue in queues})), None, queues)
     try:
         return Chosen(pattern=re.compile(options["subscribePattern"]))
     except re.error as error:
-        raise ValueError(f"Option subscribePattern is no regular expression: {error}.") from None
+        raise ValueError(f"Option subscribePattern is not a regular expression: {error}.") from None
 
 
 def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | Offsets:
@@ -142,8 +142,7 @@ def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | O
         return position_of(orjson.loads(text))
     except ValueError as error:
         raise ValueError(
-            f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, '
-            f"and is not: {error}."
+            f'Option {option} must be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}: {error}.'
         ) from None
 
 
@@ -153,7 +152,7 @@ def position_of(value: Any) -> Offsets:
     for topic, queues in _table(value):
         for name, offset in _table(queues):
             if not isinstance(offset, int) or isinstance(offset, bool) or offset < EARLIEST:
-                raise ValueError(f"queue {name} of topic {topic} stands at {offset}")
+                raise ValueError(f"queue {name} of topic {topic} has the invalid offset {offset}")
             offsets[_queue(topic, name)] = offset
     return offsets
 
@@ -171,7 +170,7 @@ def _assigned(text: str) -> list[MessageQueue]:
     try:
         queues = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
     except ValueError as error:
-        raise ValueError(f'Option assign has to be JSON {{"orders": ["broker-a:0"]}}, and is not: {error}.') from None
+        raise ValueError(f'Option assign must be JSON {{"orders": ["broker-a:0"]}}: {error}.') from None
     if not queues:
         raise ValueError("Option assign names no queue.")
     return queues
@@ -180,9 +179,7 @@ def _assigned(text: str) -> list[MessageQueue]:
 def _queue(topic: str, name: Any) -> MessageQueue:
     broker, _, number = name.rpartition(":") if isinstance(name, str) else ("", "", "")
     if not broker or not (number.isascii() and number.isdigit()):
-        raise ValueError(
-            f"{name} is no queue: its broker belongs to it, as in broker-a:0, since every broker has a queue 0"
-        )
+        raise ValueError(f"{name} is not a queue; write it with its broker, such as broker-a:0")
     return MessageQueue(topic, broker, int(number))
 
 
@@ -192,11 +189,11 @@ def _columns(schema: "StructType | None", options: Mapping[str, str]) -> list[st
 
 def _table(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise ValueError(f"{value} is no object")
+        raise ValueError(f"{value} is not an object")
     return list(value.items())
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{value} is no list")
+        raise ValueError(f"{value} is not a list")
     return value

@@ -43,7 +43,7 @@ def step(answer: PulledBytes, at: int, end: int) -> Step | None:
         if record.queue_offset > expected and lost_at is None:
             lost_at = expected
         if record.queue_offset < expected:
-            raise CorruptRecord(f"a broker's answer has offset {record.queue_offset} after {expected - 1}")
+            raise CorruptRecord(f"a broker's response has offset {record.queue_offset} after {expected - 1}")
         expected = record.queue_offset + 1
     filtered = answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and answer.remark == FILTERED
     if expected < onward and lost_at is None and not filtered:
@@ -104,13 +104,13 @@ class Pulls:
             pull = step(answer, self._at, self._end)
         except CorruptRecord as error:
             raise NotForUs(
-                f"{self._queue.broker} gives what cannot be read of {named(self._queue)}: {error}."
+                f"{self._queue.broker} sent unreadable messages of {named(self._queue)}: {error}."
             ) from error
         if pull is None:
             self._empty += 1
             if self._empty > EMPTY_ANSWERS:
                 raise NotForUs(
-                    f"{self._queue.broker} gives nothing of {named(self._queue)} at {self._at}, which ends "
+                    f"{self._queue.broker} sent no message of {named(self._queue)} at {self._at}, which ends "
                     f"at {answer.max_offset}."
                 )
             await self._link.clock.sleep(PAUSE_S)
@@ -124,7 +124,7 @@ class Pulls:
         return pull.pulled
 
     async def _grown(self) -> Ends | None:
-        """The queue's ends, once it is longer than what was read; None: it was given up.
+        """Return the queue's ends once it is longer than the part that was read; None: the wait was cancelled.
 
         A slave may be behind, and a broker that begins again; a queue that was made anew stays short.
         """

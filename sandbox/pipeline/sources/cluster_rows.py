@@ -49,7 +49,7 @@ def records_in(body: bytes) -> list[Record]:
     while at < end:
         size, queue_offset, physical = _HEAD.unpack_from(body, at) if at + FIXED_BYTES <= end else (0, 0, 0)
         if size < FIXED_BYTES or at + size > end:
-            raise CorruptRecord(f"a broker's answer of {end} bytes has no record at byte {at}")
+            raise CorruptRecord(f"a broker's response of {end} bytes has no record at byte {at}")
         records.append(Record(at, size, queue_offset, physical))
         at += size
     return records

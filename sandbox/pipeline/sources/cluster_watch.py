@@ -36,12 +36,12 @@ class Watch:
             for queue in sorted(overdue):
                 if (error := absent[queue]) is not None:
                     raise ConnectFailed(
-                        f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: {error}"
+                        f"The stream has waited {link.patience_s:.0f} s for {named(queue)}: {error}"
                     ) from error
                 if self._strict:
                     raise StoreError(
-                        f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
-                        f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}"
+                        f"The name servers no longer have {named(queue)}: it was deleted, "
+                        f"or its broker is offline for more than {link.patience_s:.0f} s.{WAY_ON}"
                     )
             if not waits or absent.keys() <= overdue:
                 return queue_ends

@@ -44,11 +44,10 @@ def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
             owner, known = first.setdefault(name, (event, kind))
             if known != kind:
                 raise UnknownEvent(
-                    f"{owner} and {event} both have {name}, as {ddl(known)} and as {ddl(kind)}: "
-                    "read them one after the other."
+                    f"{name} is {ddl(known)} in {owner} and {ddl(kind)} in {event}. Read the events separately."
                 )
     if unknown := [name for name in fields if name not in first or name in HEAD.names]:
-        raise UnknownEvent(f"No field of these events is {', '.join(unknown)}: {', '.join(events)}.")
+        raise UnknownEvent(f"These events have no field {', '.join(unknown)}: {', '.join(events)}.")
     return pa.schema(
         [(name, first[name][1]) for name in (*HEAD.names, *fields)]
         if fields
@@ -60,7 +59,7 @@ def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
 def columns_of(event: str) -> dict[str, tuple[pa.DataType, Convert | None]]:
     """Field → its type, and a converter from its JSON value (None: not needed).  Raises UnknownEvent."""
     if event not in BY_NAME:
-        raise UnknownEvent(f"There is no event {event}. docs/events.md lists them.")
+        raise UnknownEvent(f"No event {event}. docs/events.md lists them.")
     return {name: _column(hint) for name, hint in get_type_hints(BY_NAME[event]).items()}
 
 

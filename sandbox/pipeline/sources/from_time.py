@@ -30,8 +30,8 @@ def from_time_of(options: Mapping[str, str]) -> FromTime | None:
     """None if offsets say where to begin.  Raises ValueError."""
     at_ms = count_of(options, "startingTimestamp")
     if at_ms is not None and "startingOffsets" in options:
-        raise ValueError("Name where to begin by startingTimestamp or by startingOffsets, not both.")
+        raise ValueError("Set startingTimestamp or startingOffsets, not both.")
     strategy = options.get(STRATEGY, STRATEGIES[0]).strip()
     if strategy not in STRATEGIES:
-        raise ValueError(f"Option {STRATEGY} has to be {' or '.join(STRATEGIES)}, and is {strategy}.")
+        raise ValueError(f"Option {STRATEGY} must be {' or '.join(STRATEGIES)}, not {strategy}.")
     return None if at_ms is None else FromTime(at_ms, strategy == "error")

@@ -49,10 +49,10 @@ def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
         directory = Path(text)
         journals = {directory.parent.name if directory.name == "journal" else directory.name: directory}
     else:
-        raise StoreError("Name a journal: load(DIR), or the option journals with a directory for each sandbox.")
+        raise StoreError("No journal. Set load(DIR), or the option journals with a directory for each sandbox.")
     for name, directory in journals.items():
         if not directory.is_dir():
-            raise StoreError(f"There is no directory {directory}. Name the one in which {name} keeps its journal.")
+            raise StoreError(f"No directory {directory}. Set the journal directory of {name}.")
     return journals
 
 
@@ -93,7 +93,7 @@ def chosen_of(options: Mapping[str, str]) -> Chosen:
     """Options `events`, `linesOf` and `columns`, names by commas.  Raises ValueError."""
     lines, events, fields = (tuple(dict.fromkeys(listed(options, name))) for name in ("linesOf", "events", "columns"))
     if fields and not events:
-        raise ValueError("Option columns names fields of events: name those with the option events.")
+        raise ValueError("Option columns needs the option events: columns are fields of events.")
     return Chosen(events, frozenset(lines) if lines else None, fields)
 
 
@@ -106,7 +106,9 @@ def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
     except ValueError:
         ends = None
     if not isinstance(ends, dict) or not all(type(seq) is int for seq in ends.values()):
-        raise ValueError("Option endingOffsets has to be JSON {sandbox: seq}, the first entry that is not read.")
+        raise ValueError(
+            "Option endingOffsets must be JSON {sandbox: seq}, where seq is the first entry after the range."
+        )
     return ends
 
 
@@ -136,7 +138,7 @@ def _lines(piece: Piece, to_seq: int, names: frozenset[str] | None) -> Iterator[
             try:
                 seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
             except (KeyError, TypeError, ValueError) as error:
-                raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from error
+                raise CorruptRecord(f"{piece.path} is not a journal: {_shown(line)} is not an entry.") from error
         if (names is None or event in names) and seq < to_seq:
             yield seq, at_ms, event, line
 
@@ -183,7 +185,7 @@ class _Builder:
         try:
             arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise CorruptRecord(f"A journal holds a value its event cannot have: {error}") from error
+            raise CorruptRecord(f"A journal has an invalid value: {error}") from error
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
@@ -191,9 +193,9 @@ def _parsed(line: bytes, piece: Piece) -> dict[str, Any]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is no JSON.") from error
+        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is not JSON.") from error
     if not isinstance(row, dict):
-        raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.")
+        raise CorruptRecord(f"{piece.path} is not a journal: {_shown(line)} is not an entry.")
     return row
 
 

@@ -76,8 +76,8 @@ def _check(sandbox: str, paths: Mapping[int, Path], start: Position, end: Positi
 
 def dropped(sandbox: str) -> StoreError:
     return StoreError(
-        f"The journal of {sandbox} has dropped segments that the stream had not read yet. Set "
-        "failOnDataLoss to false to go on with what is left, or begin again without the checkpoint."
+        f"The journal of {sandbox} deleted segments before the stream read them. Set "
+        "failOnDataLoss to false to continue with the remaining segments, or restart without the checkpoint."
     )
 
 

@@ -44,13 +44,13 @@ def asked_of(options: Mapping[str, str]) -> Asked:
     """Raises ValueError, and StoreError where there is no journal."""
     starting = options.get("startingOffsets", "earliest").strip().lower()
     if starting not in ("earliest", "latest"):
-        raise ValueError(f"Option startingOffsets has to be earliest or latest, and {starting} is neither.")
+        raise ValueError(f"Option startingOffsets must be earliest or latest, not {starting}.")
     if "endingOffsets" in options:
-        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     text = options.get("maxBytesPerTrigger")
     most = None if text is None else number_of("maxBytesPerTrigger", text.strip())
     if most == 0:
-        raise ValueError("Option maxBytesPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
+        raise ValueError("Option maxBytesPerTrigger must be 1 or more: with 0 no event would be read.")
     return Asked(journals_of(options), chosen_of(options), starting == "latest", most, is_strict(options))
 
 

@@ -15,7 +15,7 @@ def check_names(options: Iterable[str], known: Sequence[str]) -> None:
     if unknown := sorted(name for name in options if name.lower() not in lower):
         near = [lower[match] for name in unknown for match in get_close_matches(name.lower(), lower, 1)]
         meant = f" Did you mean {' and '.join(near)}?" if near else ""
-        raise ValueError(f"There is no option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
+        raise ValueError(f"No option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
 
 
 def count_of(options: Mapping[str, str], option: str) -> int | None:
@@ -26,7 +26,7 @@ def count_of(options: Mapping[str, str], option: str) -> int | None:
 def number_of(option: str, text: str) -> int:
     """A count or an id.  Raises ValueError."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"Option {option} has to be a number of 0 or more, and {text} is none.")
+        raise ValueError(f"Option {option} must be a number of 0 or more, not {text}.")
     return int(text)
 
 
@@ -44,5 +44,5 @@ def least_partitions(options: Mapping[str, str]) -> int:
     """Option minPartitions: tasks of a batch; 0 if missing.  Raises ValueError."""
     least = count_of(options, MIN_PARTITIONS) or 0
     if least > MAX_PARTITIONS:
-        raise ValueError(f"Option minPartitions is {least}; more than {MAX_PARTITIONS} are not made.")
+        raise ValueError(f"Option minPartitions is {least}; the maximum is {MAX_PARTITIONS}.")
     return least

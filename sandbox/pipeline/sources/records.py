@@ -95,7 +95,7 @@ def batches_at(data: bytes, at: Longs, places: Places, columns: Sequence[str]) -
     piece = _Piece(data, at, places)
     if len(piece.found) != len(places):
         wrong = int(np.setdiff1d(places.queue_offset, piece.found.queue_offset)[0])
-        raise CorruptRecord(f"what a broker gives for offset {wrong} is no record of that queue")
+        raise CorruptRecord(f"a broker's response for offset {wrong} is not a record of that queue")
     yield from _made(piece, columns)
 
 

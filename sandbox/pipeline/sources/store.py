@@ -90,7 +90,7 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
         offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
     )
     if starting == "latest" or ending == "earliest":
-        raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
+        raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
     roots = roots_of(options)
     offsets.check_queues("startingOffsets", starting, roots)
     offsets.check_queues("endingOffsets", ending, roots)
@@ -183,8 +183,7 @@ class StoreReader(DataSourceReader):
             except FileNotFoundError:
                 if self.asked.fail_on_data_loss:
                     raise StoreError(
-                        f"{piece.log.path} was deleted while it was read, by retention or by hand. Read "
-                        "the store again."
+                        f"{piece.log.path} was deleted during the read, by retention or by hand. Read the store again."
                     ) from None
 
     def _batches(self, piece: Piece) -> Iterator[pa.RecordBatch]:

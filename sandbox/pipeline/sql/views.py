@@ -51,7 +51,7 @@ def views_of(job_input: "Given", results: Mapping[str, Path]) -> dict[str, Make]
 def named(views: Mapping[str, Make]) -> str:
     """Return the names of the views for a sentence; event classes are too many to list."""
     names = [name for name in views if not name.startswith(f"{EVENTS}_")]
-    return ", ".join(names + ([f"{EVENTS}_<Event>"] if EVENTS in views else [])) or "none, as nothing was read yet"
+    return ", ".join(names + ([f"{EVENTS}_<Event>"] if EVENTS in views else [])) or "none (no source was read yet)"
 
 
 @contextmanager
@@ -91,5 +91,5 @@ def _entries(job_input: "Given", events: tuple[str, ...], asked: Asked) -> "Data
 
 def _result(job_input: "Given", out: Path, table: Table, name: str, asked: Asked) -> "DataFrame":
     if next((out / table.path).rglob("*.parquet"), None) is None:
-        raise QueryRefused(f"{name} has no Parquet file: make that result with rows, and without --format.")
+        raise QueryRefused(f"{name} has no Parquet file. Run its job without --format, with a result that has rows.")
     return read(job_input.session, out, table)

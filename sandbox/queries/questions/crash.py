@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 @answers(PlanCrash)
 def plan(cluster: Cluster, question: PlanCrash) -> Row:
-    """`again`: as many messages come twice at most, since a commit may still be on its way; `queues`: those with some.
+    """`again`: messages redelivered at most, as a commit may be under way; `queues`: the queues with such messages.
     A queue that another member with the same client id holds has no new owner, so nothing of it comes again.
 
     {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}

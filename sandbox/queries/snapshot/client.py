@@ -140,7 +140,7 @@ def _of_actor(actor: Actor) -> Found:
 
 
 def _on_the_wire(cluster: Cluster, client_id: str) -> Found | None:
-    """A client that is not ours: what brokers know of it."""
+    """Return what brokers store about an external client."""
     for node in cluster.nodes.masters():
         for group in node.running.consumers.groups.values():
             info = group.members.get(client_id)

@@ -58,8 +58,9 @@ def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, acto
 
 
 def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullState | None) -> DownMark:
-    """`known_at_ms`: when the master's last word was; `lag` by that, from `begin`: None where that is unknown.
+    """Return the mark of a queue whose master is down.
 
+    `known_at_ms`: the time of the master's last report; `lag`: from `begin` by that report, None if unknown.
     `reads`: slave (members pull from it), slave_idle (it has the queue, and no member has pulled there yet), "nobody".
     """
     known = view.down[mq.broker]

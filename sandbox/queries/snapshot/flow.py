@@ -8,7 +8,7 @@ from sandbox.remoting.channel import LOOPBACK
 
 
 def members_there(view: GroupView) -> int:
-    """Processes of ours, and whom brokers know of others."""
+    """Processes of the sandbox, and external clients that brokers have registered."""
     return sum(actor.lives for actor in view.actors) + sum(
         len(view.at_one_broker()[client_id]) for client_id in _wire_members(view)
     )

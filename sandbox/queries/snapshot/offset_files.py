@@ -25,7 +25,7 @@ def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
         return _beside(None, now)
     try:
         written = (file.read() or {}).get("offsetTable", {})
-    except TablesDamaged:  # since the broker has started; nothing is known of it
+    except TablesDamaged:  # since the broker started; its content is unknown
         return _beside(None, now)
     return _beside(_flat(written), now)
 

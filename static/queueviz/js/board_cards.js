@@ -1,4 +1,4 @@
-/* Cards of the Board: where members of a group subscribe differently, each says what it asks for, too; and whether another
+/* Cards of the Board: members whose subscriptions differ show their own subscription; a mark shows that another
    connection has its client id. */
 import { Cards } from "./cards.js";
 import { sameIdText, wordsText } from "./member_words.js";

@@ -1,4 +1,4 @@
-/* Consumer cards: state in a word and a dot, buffers against their limits, what may be done to it. */
+/* Consumer cards: state in a word and a dot, buffers against their limits, and the available actions. */
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number, UNKNOWN } from "./format.js";
 import { colour, shortId } from "./names.js";
@@ -17,7 +17,7 @@ const BUTTONS = {
   refused: ["RestartActor", "RemoveActor"],
 };
 
-/** Messages finished behind one that is not. */
+/** Messages that are done after an unfinished one. */
 const doneBehind = (cells) => runs(cells).reduce((sum, [state, count]) => (state === "d" ? sum + count : sum), 0);
 const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
@@ -83,7 +83,7 @@ export class Cards {
     attr(this.box, "data-many", this.cards.size >= MANY);
   }
 
-  /** Members without a queue stand apart, below the sentence that says why. */
+  /** Place members without a queue below the sentence with the reason. */
   #idle(idle, data) {
     if (!idle.length) return this.shelf?.remove();
     this.shelf ??= el("p", { class: "shelfhead" });
@@ -134,7 +134,7 @@ export class Cards {
     text(value, `${format(now)} / ${format(most)}`);
   }
 
-  /** The sentence of a member that is not simply running. */
+  /** The sentence of a member in a special state. */
   line(id, member, data, now, shorts) {
     const since = Math.max(0, now - member.state_since_ms), age = member.state_since_ms ? duration(since < 1000 ? since : Math.floor(since / 1000) * 1000) : UNKNOWN;
     const mine = Object.entries(data.queues).filter(([, row]) => [id, id.split(" ")[0]].includes(row.owner ?? row.assigned)).map(([key]) => shorts.get(key));

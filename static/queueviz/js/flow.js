@@ -1,4 +1,4 @@
-/* A group's lag and flow: how much of it waits in the retry topic, and what is handed out beside what is consumed.
+/* A group's lag and flow: the part in the retry topic, and delivered beside consumed messages.
    Twin of queueviz/boards/lag_texts.py. */
 import { number, rate } from "./format.js";
 import { t } from "./words.js";

@@ -79,7 +79,7 @@ class Scene:
             Child(Where("local[2]"), self.home / "spark", os.environ, errors=words) as child,
         ):
             child.order(Order("last", "lag_history", {}, self.journals, str(self.out), {}))
-            last = next(told for told in child.reports() if told["state"] in ENDED)
+            last = next(reported for reported in child.reports() if reported["state"] in ENDED)
             assert last["state"] == "done"
 
 

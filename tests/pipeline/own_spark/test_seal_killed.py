@@ -66,7 +66,7 @@ class Sealing:
         )
 
     def drafts(self) -> list[Path]:
-        """Of Parquet files, while a process writes them; its id is at the end of the name."""
+        """Return Parquet drafts while a process writes them; its id is at the end of the name."""
         return sorted(self.directory.glob(".*.parquet.*"))
 
     def held_at_work(self) -> int:
@@ -98,7 +98,7 @@ def outcome(child: Child) -> dict[str, object]:
 
 
 def check_half(sealing: Sealing) -> None:
-    """What is there after a kill is true."""
+    """Check that everything left by a kill is valid."""
     assert 0 < len(entries_in(sealing.directory)) < len(list((sealing.root / "commitlog").iterdir()))
     assert rows_through(sealing.root, sealing.directory) == rows_alone(sealing.root)
     assert opened(sealing.directory).current_snapshot() is None, "the table was to come last"

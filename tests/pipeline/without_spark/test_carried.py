@@ -17,7 +17,7 @@ READ = (
 
 
 class Session:
-    """Of a Connect client, by its name."""
+    """A stand-in for a Connect client's session, by its class name."""
 
 
 Session.__module__ = "pyspark.sql.connect.session"

@@ -1,4 +1,4 @@
-"""What has no business in a store, and what is missing there: findings of the audit, and never its end."""
+"""Foreign and missing files of a store: findings of the audit that never end it."""
 
 import os
 import shutil
@@ -76,7 +76,7 @@ def no_text(root: Path) -> str:
 
 
 def verified(root: Path) -> list[Place]:
-    """What the verification on one core finds; its places in the log and in queues as those of files."""
+    """Return the findings of the single-core verification, with positions in files."""
     with StoreReader(root) as reader:
         found = verify(reader).findings
     return [

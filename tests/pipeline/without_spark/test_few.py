@@ -1,4 +1,4 @@
-"""Whether a run reads so little that it is planned otherwise."""
+"""The size below which a run is planned differently."""
 
 from pathlib import Path
 

@@ -49,7 +49,7 @@ def zero_a_unit(root: Path, number: int = 4) -> Place:
 
 
 def cut_the_log(root: Path) -> Place:
-    """In the middle of its last record."""
+    """Cut the log in the middle of its last record."""
     physical, size = last_record(root)
     path = max((root / "commitlog").iterdir(), key=lambda file: file.name if any(file.read_bytes()) else "")
     os.truncate(path, physical - int(path.name) + size // 2)
@@ -234,7 +234,7 @@ DAMAGES: list[Damage] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_follows_from_a_damage_is_not_told_again(root: Path, damage: Damage) -> None:
+def test_consequences_of_a_damage_are_not_reported_again(root: Path, damage: Damage) -> None:
     expected = damage(root)
     verdict = checked(root)
     assert [(found.kind, found.file, found.position) for found in verdict.findings] == expected

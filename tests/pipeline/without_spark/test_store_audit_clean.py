@@ -144,8 +144,8 @@ def test_a_broker_may_have_delay_levels_of_its_own(tmp_path: Path) -> None:
     root = written(stores.sim_disk.image(), tmp_path)
     assert audit({"s": root})[0].findings == []
     assert audit({"s": root}, (7_000, 60_000))[0].findings == []
-    told = [found.says for found in audit({"s": root}, (7_000, 30_000))[0].findings]
-    assert [says.partition(":")[0] for says in told] == ["offset 0", "offset 0"], "told otherwise, it says so"
+    reported = [found.says for found in audit({"s": root}, (7_000, 30_000))[0].findings]
+    assert [says.partition(":")[0] for says in reported] == ["offset 0", "offset 0"], "told otherwise, it says so"
 
 
 def test_units_may_lead_to_their_tags_by_way_of_the_queue_s_extension(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a preview shows, what may change before its apply, and what refuses the reset or its undo."""
+"""A preview's values, permitted changes before its apply, and reasons that refuse a reset or its undo."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a teacher does to many sandboxes at once, in virtual time: at one moment, and until no page renews it."""
+"""A teacher's interventions in many sandboxes, in virtual time: at one moment, until no page renews them."""
 
 import asyncio
 from collections.abc import Iterator

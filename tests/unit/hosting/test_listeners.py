@@ -84,7 +84,7 @@ class Hall:
         return [row for row in rows if row["type"] == kind]
 
     async def until(self, look: Callable[[dict[str, Any]], Any], *, of: str = "snapshot") -> Any:
-        """What `look` finds in the snapshot (or `of` connect), as soon as that is true; looked at at every ring."""
+        """Return the first true result of `look` on the snapshot (or `of` connect); called at every ring."""
         read = self.connect if of == "connect" else self.snapshot
         bell = LoopBell(asyncio.get_running_loop())
         await self.wait(self.port.subscribe(SLUG, bell))
@@ -339,7 +339,7 @@ async def test_open_ports_outlive_sleep_and_the_server(hall: Hall) -> None:
     assert not (await hall.snapshot())["brokers"][0]["listening"], "closed by order is closed"
 
 
-async def test_a_sandbox_with_a_client_does_not_fall_asleep_and_deletion_ends_it(hall: Hall) -> None:
+async def test_a_sandbox_with_a_client_is_not_stopped_and_deletion_ends_it(hall: Hall) -> None:
     await hall.create()
     address = await hall.open()
     async with ExternalClient([address]) as external:

@@ -1,4 +1,4 @@
-"""What checks ask, from entries written by hand."""
+"""Queries of checks on hand-written entries."""
 
 import pytest
 
@@ -23,7 +23,7 @@ QUEUE = "orders/b/0"
 
 
 def evidence(*events: tuple[int, Event], began: int = 0, cause: int | None = None) -> Evidence:
-    """Of events with their times, numbered from 1."""
+    """Return evidence of events with their times, numbered from 1."""
     made = Evidence({}, began)
     for seq, (at_ms, event) in enumerate(events, start=1):
         made.add(Entry(seq, at_ms, cause, event))

@@ -34,7 +34,7 @@ ACTS = (
 def saved(
     *came: tuple[float, str | None, Mapping[str, Any] | None], seed: str = "7", built: tuple[Action, ...] = BUILT
 ) -> SavedRun:
-    """Of what came after so many seconds of the sandbox's clock."""
+    """Return the events after so many seconds of the sandbox's clock."""
     order = RunOrder(
         template="orders",
         preset="sandbox",

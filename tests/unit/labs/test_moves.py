@@ -13,7 +13,7 @@ from sandbox.labs.queue_moves import Lives, given_again, moves_since, needless
 
 
 def evidence(*events: Event) -> Evidence:
-    """Of events numbered from 1, a second apart."""
+    """Return evidence of events numbered from 1, a second apart."""
     made = Evidence({"group": "g", "topic": "orders"})
     for seq, event in enumerate(events, start=1):
         made.add(Entry(seq, seq * 1_000, None, event))

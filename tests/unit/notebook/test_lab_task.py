@@ -12,7 +12,7 @@ SEED = 7
 
 
 def solve(box: Sandbox) -> None:
-    """By hand, what lab 4 asks for."""
+    """Do the tasks of lab 4 by hand."""
     numbers = LAB.numbers(str(SEED), 1)
     box.lab("4")
     box.answer(numbers["idle"])
