@@ -13,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.rows import QueueName
 from queueviz.templatetags.formats import number, second
+from queueviz.texts import Texts
 from sandbox.queries.rows.board import DownMark, KnownQueues, MasterState
 
-DOWN: dict[str, Any] = {
+DOWN: Texts = {
     "down.nobody": _("master down: readable again when it returns"),
     "down.slave": _("master down: read from the slave"),
     "down.slave_idle": _("master down: its slave has the queue, no reader yet"),

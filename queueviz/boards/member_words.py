@@ -11,9 +11,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.templatetags.formats import number
+from queueviz.texts import Texts
 from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS, MemberWords, NamedWords
 
-DIFFER: dict[str, Any] = {
+DIFFER: Texts = {
     "differ.head": _("Subscriptions of the members differ: {what}"),
     "differ.topics": _("subscribed topics"),
     "differ.expressions": _("tags"),

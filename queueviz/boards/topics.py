@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.boards.board import live_config
 from queueviz.boards.down_queue_texts import DOWN, as_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from sandbox.queries.rows.snapshot import TopicRow
 from sandbox.queries.rows.topics import QueueOfTopic, TopicAtBroker, Topics, TopicUse
 
@@ -139,7 +139,7 @@ def _shrink(topic: Row, requested: str) -> Row:
     }
 
 
-def _sheet(place: Place, readings: Readings) -> Row:
+def _sheet(place: Place, readings: Readings) -> Context:
     """One topic queue by queue; nothing when the address names none, or one that is gone."""
     rows = _rows(place, readings)
     chosen = next((row for row in rows if row["topic"] == place.query.get("topic")), None)
@@ -149,7 +149,7 @@ def _sheet(place: Place, readings: Readings) -> Row:
     return {"chosen": chosen, "rights": RIGHTS, "shrink": _shrink(chosen, to), "to": to}
 
 
-def _page(place: Place, readings: Readings) -> Row:
+def _page(place: Place, readings: Readings) -> Context:
     rows = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
     return {
         "topic_rows": rows,

@@ -5,9 +5,10 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 
-KINDS: dict[str, Any] = {
+KINDS: Texts = {
     "score": _("Graded {live}, now {found}."),
     "journal": _('The journal records the result "{live}"; the checks compute "{found}".'),
     "unwritten": _('The checks compute "{found}", which is not in the journal: the server was killed before that.'),

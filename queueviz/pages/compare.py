@@ -17,12 +17,13 @@ from queueviz.links import branching, reruns
 from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import visitor_actions
 from queueviz.slugs import root_of
+from queueviz.texts import Texts
 from queueviz.whole_numbers import event_number
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 
 COMPARE = "sandbox.simulation.compare"
-WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
+WORDS: Texts = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
 
 
 @require_http_methods(["GET", "POST"])

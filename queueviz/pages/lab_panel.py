@@ -10,11 +10,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.refusals import SPOKEN, spoken
+from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
-PHASES: dict[str, Any] = {
+PHASES: Texts = {
     "predict": _("Predict"),
     "do": _("Act and observe"),
     "say": _("Report your observation"),

@@ -16,11 +16,12 @@ from queueviz.courses import pacing, poll_drafts, polling
 from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
 from queueviz.pages.projector import is_projector
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
-WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it again.")}
-BUTTONS: dict[str, Any] = {
+WORDS: Texts = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it again.")}
+BUTTONS: Texts = {
     "vote": _("Close the vote"),
     "hidden": _("Start the discussion"),
     "discuss": _("Vote again"),

@@ -28,6 +28,7 @@ from queueviz.models import Sandbox
 from queueviz.pages import live_links
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
@@ -41,7 +42,7 @@ KINDS = (
     ("fork", _("Copy to my sandboxes"), _("Viewers get a sandbox that starts at this event.")),
     ("recipe", _("A reproducible link"), _("Viewers repeat the same run from its seed.")),
 )
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "share.first": _("First event"),
     "share.last": _("Last event"),
     "share.at": _("Opens at"),

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from queueviz.boards.counted import Counted
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.registry import BOARDS, TABS
 from queueviz.boards.reset_plan import shown
@@ -133,7 +133,7 @@ VERDICTS = {
     "too_old": _("older than requested"),
     "too_new": _("newer than requested"),
 }
-ENDS: dict[str, Any] = {
+ENDS: CountedTexts = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
     "only_other_hashes": Counted(
         lambda n: ngettext(
