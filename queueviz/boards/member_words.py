@@ -5,8 +5,8 @@ Twin of static/queueviz/js/member_words.js.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
@@ -33,7 +33,14 @@ DIFFER: Texts = {
 }
 
 
-def differ_text(row: Mapping[str, Any]) -> str:
+class Differing(TypedDict):
+    """A board's header or a row of the Groups page."""
+
+    shared_ids: list[str]
+    members_differ: list[str]
+
+
+def differ_text(row: Differing) -> str:
     """Return the sentence for a board's header or a row of the Groups page.
 
     It is empty where members subscribe alike under ids of their own.

@@ -1,6 +1,6 @@
 """Answers of the questions that follow a lookup: a key in the index (`walk-index`), a topic's route (`route`)."""
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, final
 
 from sandbox.queries.rows.message_row import MessageRow
 
@@ -34,19 +34,11 @@ class WalkedFile(TypedDict):
     chain: list[WalkStep]
 
 
-class WalkValues(TypedDict, total=False):
-    """The values of the sentence about the end of a walk."""
-
-    slot: int | None
-    entries: int
-    files: int
-
-
 class WalkEnd(TypedDict):
     """The last station of a walk."""
 
     code: str
-    values: WalkValues
+    values: dict[str, int | None]  # slot, entries and files, for the sentence
 
 
 class IndexWalk(TypedDict):
@@ -99,12 +91,14 @@ class ServerRoute(TypedDict):
     code: int | None
 
 
+@final
 class OneRoute(ServerRoute):
     """The route of one name server only."""
 
     topic: str
 
 
+@final
 class AllRoutes(TypedDict):
     """The routes of all name servers."""
 
