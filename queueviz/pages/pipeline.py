@@ -152,7 +152,7 @@ def _found(request: HttpRequest, visit: policy.Visit) -> dict[str, Any]:
     tables = result.manifest.tables if result.manifest is not None else {}
     chosen = request.GET.get("table", "")
     chosen = chosen if chosen in tables else next(iter(tables), "")
-    columns, rows = result.columns(chosen), result.rows(chosen, most=SHOWN_ROWS)
+    columns, rows = result.columns(chosen), result.rows(chosen, dict[str, object], most=SHOWN_ROWS)
     cells = shown(columns, rows.rows)
     heads = [(name, any(row[at].is_number for row in cells)) for at, name in enumerate(columns[1:])]
     return {
