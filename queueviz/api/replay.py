@@ -1,7 +1,5 @@
 """The JSON API of the past: a sandbox as it was at an event, what changed, and its recording."""
 
-from typing import Any
-
 import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
@@ -32,7 +30,9 @@ class Wait(Schema):
 router = Router(tags=["replay"])
 
 
-@router.get("/{slug:slug}/state", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, at an event")
+@router.get(
+    "/{slug:slug}/state", response={200: dict[str, object]} | REFUSALS, summary="Everything about it, at an event"
+)
 def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpResponse:
     """Return the state at event `at`, or at the newest one without `at`. `seq` is the newest event at or before
     `at`. The `snapshot` is folded from the keyframe `keyframe`. `carried` names the fields of the queues in `topics`
@@ -41,7 +41,9 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
-@router.get("/{slug:slug}/stretches", response={200: dict[str, Any]} | REFUSALS, summary="What can be executed again")
+@router.get(
+    "/{slug:slug}/stretches", response={200: dict[str, object]} | REFUSALS, summary="What can be executed again"
+)
 def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     """`stretches` of its journal: `from`, `to`, `reproducible`, `why` it ended or cannot be executed again. `keyframe`:
     the first event whose state is known."""
@@ -54,7 +56,7 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
-@router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="What changed between events")
+@router.get("/{slug:slug}/changes", response={200: dict[str, object]} | REFUSALS, summary="What changed between events")
 def changes(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:

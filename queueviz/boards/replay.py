@@ -1,6 +1,6 @@
 """The Board at an event: what is there at once, and the words of its script.  `static/queueviz/js/replay.js` draws."""
 
-from typing import Any, cast
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
@@ -43,9 +43,20 @@ WORDS: Texts = {
 }
 
 
-def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> Context:
+class StateAnswer(TypedDict):
+    """The state of a sandbox at an event (`queries.state_at`)."""
+
+    seq: str
+    keyframe: str
+    exact: bool
+    carried: dict[str, list[str]]
+    of_keyframe: dict[str, list[str]]
+    snapshot: Snapshot
+
+
+def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Context:
     """`now`: the newest snapshot; `state`: the state at the event, which is drawn of it."""
-    then = cast(Snapshot, state["snapshot"])
+    then = state["snapshot"]
     place = Place(state["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
     group = place.group()
     topic = place.topic(group)

@@ -153,8 +153,8 @@ def _receipts(kept: Mapping[str, list[Receipt]], row: LabRow) -> dict[str, list[
     name = str(row["attempt"])
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))
-    added: list[Receipt] = [
-        {"step": receipt["step"], "part": receipt["part"], "seq": int(receipt["seq"]), "digest": receipt["digest"]}
+    added = [
+        Receipt(step=receipt["step"], part=receipt["part"], seq=int(receipt["seq"]), digest=receipt["digest"])
         for receipt in row["receipts"]
         if not known or int(receipt["seq"]) > known[-1]["seq"]
     ][:left]

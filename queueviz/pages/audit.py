@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from queueviz.access import policy
 from queueviz.boards.audit_matrix import (
     BREAKS,
     CAUSES,
@@ -47,11 +48,17 @@ class Choice(NamedTuple):
 
 @require_safe
 def audit(request: HttpRequest, slug: str) -> HttpResponse:
-    context = page_context(request, slug, "audit")
+    values = page_context(request, slug, "audit")
     result = Result(JOB, slug)
-    context |= fresh(context["sandbox"], JOB, result) | _found(result, request.GET)
-    context["since"] = _since(context["snapshot"], result)
-    return render(request, "queueviz/boards/audit.html", context | {"verdicts": VERDICTS, "sentences": SENTENCES})
+    context: Context = {
+        **values,
+        **fresh(policy.ours(values["visit"]), JOB, result),
+        **_found(result, request.GET),
+        "since": _since(values["snapshot"], result),
+        "verdicts": VERDICTS,
+        "sentences": SENTENCES,
+    }
+    return render(request, "queueviz/boards/audit.html", context)
 
 
 def _found(result: Result, query: Mapping[str, str]) -> Context:

@@ -30,7 +30,7 @@ from queueviz.runs.text_tables import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
 from sandbox.pipeline.runs.error_sentences import sentence_of
-from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Report, Where
 from sandbox.pipeline.runs.results import manifest_of
 from sandbox.pipeline.spark.small_runs import is_few
 from sandbox.simulation.many_replays import executed_again
@@ -201,14 +201,14 @@ class Command(BaseCommand):
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
         raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
 
-    def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
+    def _with_words(self, ended: Report, log: Path) -> Report:
         """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
         log.unlink()
         return ended
 
-    def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
+    def _heard(self, child: Child, order: Order, *, quiet: bool) -> Report | None:
         """Follow the run.  Ctrl-C ends a run that follows, which is then done; it cuts off any other."""
         try:
             return self._follow(child, quiet=quiet)
@@ -218,7 +218,7 @@ class Command(BaseCommand):
             child.end(order.run)
             return self._follow(child, quiet=quiet)
 
-    def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
+    def _follow(self, child: Child, *, quiet: bool) -> Report | None:
         """Follow the process to the end of the run.  None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for report in child.reports():
