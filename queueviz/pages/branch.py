@@ -56,12 +56,12 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):
         return go(request, incidents.first_address(slug) if not sandbox.branch_of else reverse("sandbox", args=[slug]))
-    reason = gettext(state["failed"]) if state["failed"] else ""
+    reason = gettext(failed) if (failed := state.get("failed")) else ""
     context: dict[str, object] = {
         "sandbox": sandbox,
         "state": state,
         "back": back,
         "why": reason,
-        "percent": int((state["progress"] or 0) * 100),
+        "percent": int((state.get("progress") or 0) * 100),
     }
     return render(request, POLLED if getattr(request, "htmx", False) else "queueviz/pages/branching.html", context)

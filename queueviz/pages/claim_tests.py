@@ -1,6 +1,6 @@
 """Test my claim: 200 runs of this sandbox with other seeds, in a process beside the server."""
 
-from typing import TypedDict, cast
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,6 +12,7 @@ from queueviz.access import policy, visitor
 from queueviz.access.visitor import Visitor
 from queueviz.boards.js_texts import texts
 from queueviz.links import reruns
+from queueviz.links.claim_results import ClaimResult, Counterexample
 from queueviz.models import Sandbox
 from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import ownership, visitor_actions
@@ -38,40 +39,6 @@ CASES: Texts = {
     "at-most-one-owner": _("{queue}: {after} started while {before} was processing"),
     "order-per-key": _("{place} of {key} was finished after {offset}"),
 }
-
-
-class DoneAct(TypedDict):
-    """One action of a run."""
-
-    at_ms: int
-    action: str
-    fields: dict[str, object]
-
-
-class Counterexample(TypedDict):
-    """The shortest run that contradicts the claim."""
-
-    seed: str
-    until_ms: int
-    acts: list[DoneAct]
-    cases: int
-    sentence: str | None
-    values: dict[str, str]
-
-
-class ClaimResult(TypedDict):
-    """The result of a test, as `simulation.try_claim` prints it."""
-
-    claim: str
-    seeds: int
-    held: int
-    broken: int
-    looked_at: int
-    counterexample: Counterexample | None
-    distribution: dict[str, float]
-    took_s: float
-    workers: int
-    virtual_s: int
 
 
 @require_http_methods(["GET", "POST"])
