@@ -50,7 +50,7 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Check the addresses; those that requests must not go to are reported here."""
         values = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):

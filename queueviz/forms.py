@@ -1,7 +1,5 @@
 """Conversion of form fields to plain dictionaries for `control`.  Values stay text: `control.fields` has the types."""
 
-from typing import Any
-
 from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy
@@ -14,13 +12,13 @@ LIST_MARK = "[]"  # `queues[]` is a list even with one box ticked
 KEY_MARK = "."  # `queues_by_member.A` is what A has in the object `queues_by_member`
 
 
-def fields_of(form: QueryDict) -> dict[str, Any]:
+def fields_of(form: QueryDict) -> dict[str, object]:
     """`queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, the rest one text each (which may hold JSON).
 
     A field that is sent empty is left out: the engine's default holds.  Raises ActionRefused (422) for a field that is
     sent in two of these ways.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for name in form:
         if name in NOT_FIELDS:
             continue
@@ -39,7 +37,7 @@ def fields_of(form: QueryDict) -> dict[str, Any]:
     return fields
 
 
-def _put(fields: dict[str, Any], field: str, value: str | list[str] | dict[str, str]) -> None:
+def _put(fields: dict[str, object], field: str, value: str | list[str] | dict[str, str]) -> None:
     if field in fields and not (isinstance(fields[field], dict) and isinstance(value, dict)):
         raise ActionRefused(
             422, "{field} is sent in two forms.", "Send it as one text, as a list, or key by key.", field=field

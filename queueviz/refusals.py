@@ -3,7 +3,7 @@
 import errno
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.db import DataError, OperationalError
 from django.utils.translation import gettext
@@ -31,11 +31,21 @@ def is_disk_full(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
+class Described(TypedDict):
+    """A refusal in the reader's language."""
+
+    error: str
+    hint: str
+    field: NotRequired[str]
+    details: NotRequired[object]
+
+
+def describe(error: BaseException) -> tuple[int, Described]:
     """Return status and `{"error", "hint"}`, with `field` and `details` if there are any."""
     if isinstance(error, ActionRefused):
-        texts: dict[str, Any] = {
-            name: hidden_names.shown(filled(text, error.values)) for name, text in _texts_of(error)
+        texts: Described = {
+            "error": hidden_names.shown(filled(error.message, error.values)),
+            "hint": hidden_names.shown(filled(error.hint, error.values)),
         }
         if error.field is not None:
             texts["field"] = error.field
@@ -50,8 +60,7 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
         text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
-        texts = {"error": hidden_names.shown(text)}
-        return 503, texts | {"hint": gettext("Try again in a moment.")}
+        return 503, {"error": hidden_names.shown(text), "hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)
         return 503, {
@@ -69,8 +78,10 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     raise TypeError(f"no refusal: {error!r}")
 
 
-def _texts_of(error: ActionRefused) -> tuple[tuple[str, str], ...]:
-    return ("error", error.message), ("hint", error.hint)
+def beside(status: int, texts: Described) -> dict[str, object]:
+    """Return the values of the partial of a refusal."""
+    more = {name: text for name, text in texts.items() if name != "error"}
+    return {"status": status, "message": texts["error"], **more}
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:

@@ -90,7 +90,7 @@ class Mask(NamedTuple):
             return _json({**message, "ch": name, part: without_teacher(message[part])})
         return f"{text[: head.start(2)]}{_json(name)}{text[head.end(2) :]}"
 
-    def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
+    def message(self, message: Mapping[str, object]) -> dict[str, object]:
         """Return a message of a socket's reader with the server's own channel names."""
         masked = dict(message)
         if isinstance(ch := masked.get("ch"), str):
@@ -133,7 +133,7 @@ def shown_channel(name: str) -> str:
     return name if mask is None else mask.channel(name)
 
 
-def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
+def without_teacher(view: Mapping[str, object]) -> dict[str, object]:
     """Return a tile or the lab in progress with the teacher's name replaced by the role, if a teacher has taken
     over.
     """

@@ -143,7 +143,7 @@ def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     slugs = {slug for _, slug in asked}
     live = Prefetch("grants", Grant.objects.filter(live_grants(timezone.now())), to_attr="live")
     sandboxes = Sandbox.objects.filter(slug__in=slugs).select_related("course").prefetch_related(live)
-    places: dict[str, Any] = {sandbox.slug: sandbox for sandbox in sandboxes}
+    places: dict[str, Sandbox | Cluster] = {sandbox.slug: sandbox for sandbox in sandboxes}
     if names := {name for slug in slugs if (name := attached_name(slug)) is not None}:
         clusters = Cluster.objects.filter(name__in=names).prefetch_related("operators", "viewers")
         places |= {cluster.slug: cluster for cluster in clusters}

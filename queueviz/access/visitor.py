@@ -57,7 +57,7 @@ def bearer(header: str) -> str | None:
 
 def of_request(request: HttpRequest) -> Visitor:
     """The visitor of a page or API request."""
-    address = _address(request.META)
+    address = _forwarded(request.META.get("HTTP_X_FORWARDED_FOR", ""), request.META.get("REMOTE_ADDR") or "")
     if (mask := getattr(request, "mask", None)) is not None:
         return Visitor(address=address, link=mask.secret)
     token = bearer(request.headers.get("Authorization", ""))
@@ -83,10 +83,6 @@ def afresh(visitor: Visitor) -> Visitor:
         return visitor
     session = SESSIONS.SessionStore(visitor.session.session_key)
     return visitor._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
-
-
-def _address(meta: Mapping[str, Any]) -> str:
-    return _forwarded(meta.get("HTTP_X_FORWARDED_FOR", ""), meta.get("REMOTE_ADDR") or "")
 
 
 def _forwarded(chain: str, direct: str) -> str:

@@ -1,7 +1,5 @@
 """The JSON API of attached clusters: look, ask, and reset for operators; the same views as of sandboxes."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Router
@@ -40,7 +38,7 @@ RESET_BODY = {
 }
 
 
-@router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="Current state of the cluster")
+@router.get("/{slug:name}", response={200: dict[str, object]} | REFUSALS, summary="Current state of the cluster")
 def snapshot(request: HttpRequest, name: str) -> HttpResponse:
     """Return the snapshot, as of a sandbox. A value that the cluster's admin codes do not report is null."""
     return sandboxes.snapshot(request, attached_slug(name))
@@ -78,7 +76,9 @@ def journal(
     return sandboxes.journal(request, attached_slug(name), show, search, before, after, most)
 
 
-@router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Run a read-only query")
+@router.get(
+    "/{slug:name}/ask/{question}", response={200: dict[str, object]} | REFUSALS, summary="Run a read-only query"
+)
 def ask(request: HttpRequest, name: str, question: str) -> HttpResponse:
     """Answer a question as of a sandbox, as far as the cluster reports what it needs."""
     return sandboxes.ask(request, attached_slug(name), question)

@@ -1,7 +1,5 @@
 """The JSON API of the past: a sandbox as it was at an event, what changed, and its recording."""
 
-from typing import Any
-
 import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
@@ -32,7 +30,7 @@ class Wait(Schema):
 router = Router(tags=["replay"])
 
 
-@router.get("/{slug:slug}/state", response={200: dict[str, Any]} | REFUSALS, summary="State at an event")
+@router.get("/{slug:slug}/state", response={200: dict[str, object]} | REFUSALS, summary="State at an event")
 def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpResponse:
     """Return the state at event `at`, or at the newest one without `at`. `seq` is the newest event at or before
     `at`. The `snapshot` is folded from the keyframe `keyframe`. `carried` names the fields of the queues in `topics`
@@ -41,7 +39,7 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
-@router.get("/{slug:slug}/stretches", response={200: dict[str, Any]} | REFUSALS, summary="Reproducible ranges")
+@router.get("/{slug:slug}/stretches", response={200: dict[str, object]} | REFUSALS, summary="Reproducible ranges")
 def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     """`stretches` of its journal: `from`, `to`, `reproducible`, `why` it ended or cannot be executed again. `keyframe`:
     the first event whose state is known."""
@@ -54,7 +52,7 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
-@router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="Changes between two events")
+@router.get("/{slug:slug}/changes", response={200: dict[str, object]} | REFUSALS, summary="Changes between two events")
 def changes(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:

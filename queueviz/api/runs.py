@@ -1,6 +1,6 @@
 """The JSON API of the pipeline: ask for a run, watch it, cancel it, read what it found out."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +11,7 @@ from queueviz.access import policy, visitor
 from queueviz.api.sandboxes import MOST_LINES, REFUSALS, api, writer
 from queueviz.runs import run_requests
 from queueviz.runs.job_offers import demand_shown, offers, offers_to
-from queueviz.runs.run_view import result_row, run_row
+from queueviz.runs.run_view import ResultRow, RunRow, result_row, run_row
 from queueviz.runs.tables import Result, plain
 from sandbox.kernel.errors import ActionRefused
 
@@ -65,8 +65,16 @@ class Found(Schema):
     tables: dict[str, int]
 
 
+class RunList(TypedDict):
+    """The answer before it is checked against `Runs`."""
+
+    worker: bool
+    jobs: dict[str, list[str]]
+    runs: list[RunRow]
+
+
 @router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="Pipeline runs, newest first")
-def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
+def runs(request: HttpRequest, slug: str) -> RunList:
     """Return the newest 50 runs; `jobs`: the jobs that can be requested, with the options of each."""
     visit = _seen(request, slug)
     return {
@@ -83,18 +91,18 @@ def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
 
 
 @router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
-def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
+def one(request: HttpRequest, slug: str, run: str) -> RunRow:
     return run_row(run_requests.one_of(policy.ours(_seen(request, slug)), run))
 
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
-def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
+def cancel(request: HttpRequest, slug: str, run: str) -> RunRow:
     """Cancel a run. A running one ends as soon as Spark releases it; earlier results stay."""
     return run_row(run_requests.cancel(writer(request), slug, run))
 
 
 @router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="Last successful result of a job")
-def result(request: HttpRequest, slug: str, job: str) -> dict[str, Any]:
+def result(request: HttpRequest, slug: str, job: str) -> ResultRow:
     return _found(_seen(request, slug), job)[1]
 
 
@@ -111,7 +119,7 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
             table=table,
             tables=", ".join(contents["tables"]),
         )
-    rows = run_result.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
+    rows = run_result.rows(table, dict[str, object], most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
     lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
@@ -120,7 +128,7 @@ def _seen(request: HttpRequest, slug: str) -> policy.Visit:
     return policy.visit_at(visitor.of_request(request), slug, "see")
 
 
-def _found(visit: policy.Visit, job: str) -> tuple[Result, dict[str, Any]]:
+def _found(visit: policy.Visit, job: str) -> tuple[Result, ResultRow]:
     if job not in offers():
         raise ActionRefused(
             404, "Job {job} does not exist.", "Available jobs: {jobs}.", job=job, jobs=", ".join(offers())

@@ -32,6 +32,7 @@ from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.control.readings import Entries
 from sandbox.journal.event_filter import EventFilter, Row, Show, without_score
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.host import ListeningRow
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ class Instead(Schema):
     model_config = ConfigDict(extra="forbid")
 
     seq: int
-    action: dict[str, Any]
+    action: dict[str, object]
 
 
 class NewBranch(Schema):
@@ -108,7 +109,7 @@ class Listener(Schema):
 class Looked(Schema):
     """`rows` newest first; `before`: ask on from here; `at_ms`: how far back was looked; `first_seq`: the oldest."""
 
-    rows: list[dict[str, Any]]
+    rows: list[dict[str, object]]
     before: str | None
     at_ms: int | None
     first_seq: str
@@ -163,7 +164,7 @@ def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
 
-@api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Current state")
+@api.get("/sandboxes/{slug:slug}", response={200: dict[str, object]} | REFUSALS, summary="Current state")
 def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
@@ -266,7 +267,7 @@ def journal(
 
 @api.get(
     "/sandboxes/{slug:slug}/ask/{name}",
-    response={200: dict[str, Any]} | REFUSALS,
+    response={200: dict[str, object]} | REFUSALS,
     summary="Run a read-only query",
     openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)},
 )
@@ -291,7 +292,7 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
 
 
 @api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open ports to real clients")
-def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
+def listen(request: HttpRequest, slug: str) -> ListeningRow:
     """Open the ports. `name_servers` configures a client of any language, as `ip:port`. Of this machine only."""
     requester = writer(request)
     return ownership.open_listener(requester, policy.sandbox_for(requester, slug, "share"))
@@ -316,7 +317,7 @@ def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
-def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
+def unlisten(request: HttpRequest, slug: str) -> ListeningRow:
     """Close the ports. Connected clients are cut off."""
     requester = writer(request)
     return ownership.close_listener(requester, policy.sandbox_for(requester, slug, "share"))
@@ -335,7 +336,7 @@ def writer(request: HttpRequest) -> Visitor:
     return requester
 
 
-def _object(request: HttpRequest) -> dict[str, Any]:
+def _object(request: HttpRequest) -> dict[str, object]:
     try:
         arguments = orjson.loads(request.body)
     except orjson.JSONDecodeError as error:

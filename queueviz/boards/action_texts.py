@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.counted import translated
+from queueviz.boards.counted import CountedTexts, translated
+from queueviz.texts import Texts
 from sandbox.control.actions import BY_NAME
 
-ACTIONS: dict[str, Any] = {
+ACTIONS: CountedTexts = {
     f"{name}:{case}" if case else name: translated(sentence)
     for name, kind in BY_NAME.items()
     for case, sentence in kind.sentences().items()
 }
 
-ROLES: dict[str, Any] = {
+ROLES: Texts = {
     "owner": _("owner"),
     "editor": _("editor"),
     "viewer": _("viewer"),

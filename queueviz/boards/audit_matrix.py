@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -51,6 +51,17 @@ CAUSES = {
 BREAKS = {"key": _("per key"), "queue": _("per queue")}  # what a later message had in common
 WORST_FIRST = ("lost", "duplicate", "unknown", "handed_over", "waiting", "once")
 BINS = 240  # of one queue's strip
+
+
+class SummaryRow(TypedDict):
+    """A row of the table `summary`."""
+
+    group: str
+    topic: str
+    verdict: str
+    cause: str | None
+    messages: int
+    example_seq: int | None
 
 
 class Count(NamedTuple):
@@ -96,17 +107,15 @@ class Strip(NamedTuple):
     counts: tuple[tuple[str, object, int], ...]
 
 
-def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
+def matrix(summary: Iterable[SummaryRow], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
     """Return a line per group and topic.  `breaks`: by the part that the two messages share (`queue` or `key`)."""
-    by_verdict: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    by_verdict: dict[tuple[str, str], dict[str, list[SummaryRow]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
         by_verdict[row["group"], row["topic"]][row["verdict"]].append(row)
     return [_line(pair, by_verdict[pair], breaks.get(pair, {})) for pair in sorted(by_verdict)]
 
 
-def _line(
-    pair: tuple[str, str], by_verdict: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]
-) -> Line:
+def _line(pair: tuple[str, str], by_verdict: Mapping[str, list[SummaryRow]], breaks: Mapping[str, Break]) -> Line:
     counts = []
     for verdict, word in VERDICTS.items():
         mine = by_verdict.get(verdict, [])

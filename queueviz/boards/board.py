@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.access.hidden_names import shown, shown_channel
 from queueviz.boards import rows
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of, topics_of
 from queueviz.boards.retry_queues import retry_channel, side_queues
 from queueviz.slugs import api_of, root_of
 from sandbox.control.readings import Reading
@@ -33,7 +32,7 @@ def store_channel(place: Place) -> str | None:
     return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
-def live_config(place: Place, readings: Readings, channels: Mapping[str, str | None], **more: Any) -> dict[str, Any]:
+def live_config(place: Place, readings: Readings, channels: Mapping[str, str | None], **more: object) -> Context:
     """Return the start values of the page's modules: channels by role and the newest reading of each."""
     snapshot = place.snapshot
     first = {}
@@ -93,7 +92,7 @@ def now_of(place: Place, readings: Readings, name: str | None) -> int:
     return (reading.at_ms if isinstance(reading, Reading) else 0) or place.snapshot.get("at_ms") or 0
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = board_channel(place)
     data = data_of(readings, name, Board)
     group = place.group()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.client_texts import NUMBERS, client_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.queries.rows.clients import Client, ClientRow, StepRow
 
 TIMERS = (
@@ -45,7 +45,7 @@ def channel(place: Place) -> str | None:
     return f"client/{place.slug}/{quote(client_id, safe='')}" if client_id else None
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Client)
     client = data["client"] if data else None
@@ -72,9 +72,24 @@ def _frames_of(place: Place, client: ClientRow) -> str | None:
     return f"{client['actor']}~{with_whom[0]}" if with_whom and client.get("actor") else None
 
 
-def _phases(rows: Iterable[StepRow]) -> list[dict[str, Any]]:
+class NumberedStep(StepRow):
+    """A step with its number in RocketMQ's list."""
+
+    no: int | None
+
+
+class Phase(TypedDict):
+    """The start or stop of a group."""
+
+    group: str
+    phase: str
+    steps: list[NumberedStep]
+    took_ms: int
+
+
+def _phases(rows: Iterable[StepRow]) -> list[Phase]:
     """Start and stop of each group the process hosts, with the steps in order and how long all took."""
-    phases: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    phases: dict[tuple[str, str], list[NumberedStep]] = {}
     for row in rows:
         phases.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
     return [

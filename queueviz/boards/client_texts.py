@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-STEPS: dict[str, Any] = {  # as the engine names them; the order and the numbers are RocketMQ's (its list has sixteen)
+from queueviz.texts import Texts
+
+STEPS: Texts = {  # as the engine names them; the order and the numbers are RocketMQ's (its list has sixteen)
     "check config": _("check config"),
     "copy subscriptions": _("copy subscriptions"),
     "load offsets": _("load offsets"),
@@ -29,7 +29,7 @@ STEPS: dict[str, Any] = {  # as the engine names them; the order and the numbers
     "stop rebalance": _("stop rebalance"),
     "drop queues": _("release queues"),
 }
-TIMERS: dict[str, Any] = {
+TIMERS: Texts = {
     "route": _("refresh routes"),
     "heartbeat": _("heartbeat, remove offline brokers"),
     "commit": _("commit offsets"),
@@ -40,13 +40,13 @@ TIMERS: dict[str, Any] = {
     "response scan": _("scan for unanswered requests"),
     "fetch name servers": _("fetch name server addresses"),
 }
-HOW: dict[str, Any] = {
+HOW: Texts = {
     "runs": _("runs"),
     "empty": _("runs, does nothing"),
     "off": _("off: addresses are configured"),
     "each": _("not here: each request has its own timer"),
 }
-WAITS: dict[str, Any] = {
+WAITS: Texts = {
     "route": _("the route of {topic}: not reported by a name server"),
     "rebalance": _("its first assigned queues"),
     "lock": _("the queue lock of {holder}, {state}"),
@@ -61,21 +61,21 @@ WAITS: dict[str, Any] = {
     "paused": _("the end of a pause: 1 s retry"),
     "not_running": _("its own start: 1 s retry"),
 }
-MARKS: dict[str, Any] = {
+MARKS: Texts = {
     "route": _("received the route of {topic}"),
     "assigned": _("assigned {count} of the queues of {topic}, because {trigger}"),
     "taken": _("acquired {queue} at {offset}: {trace}"),
     "dropped": _("released {queue}: {reason}"),
     "denied": _("lock of {queue} refused: {holder} holds it for {left}"),
 }
-TRIGGERS: dict[str, Any] = {
+TRIGGERS: Texts = {
     "timer": _("20 s passed"),
     "notified": _("the broker sent a notification"),
     "started": _("it started"),
     "resumed": _("it resumed"),
     "reset": _("offsets were reset"),
 }
-TRACE: dict[str, Any] = {  # catalogue 2
+TRACE: Texts = {  # catalogue 2
     "stored": _("stored offset"),
     "zero_in_memory": _("answer 0: stored, or message 0 is still in memory"),
     "not_found": _("no stored offset"),
@@ -86,19 +86,19 @@ TRACE: dict[str, Any] = {  # catalogue 2
     "retry_max": _("starts at the latest offset of the retry topic"),
     "store_error": _("the broker could not be queried"),
 }
-KINDS: dict[str, Any] = {
+KINDS: Texts = {
     "consumer": _("consumer"),
     "producer": _("producer"),
     "wire": _("real client"),
     "former": _("previous process"),
 }
-SELECTORS: dict[str, Any] = {
+SELECTORS: Texts = {
     "round_robin": _("round robin"),
     "hash": _("key hash"),
     "avoid_faulty": _("round robin, avoiding slow brokers"),
     "queue": _("always the same queue"),
 }
-OTHERS: dict[str, Any] = {
+OTHERS: Texts = {
     "queue.locked": _("locked"),
     "queue.not_locked": _("not locked"),
     "queue.and_more": _("and {n} more"),
@@ -109,13 +109,13 @@ OTHERS: dict[str, Any] = {
     "no": _("no"),
     "waits.none": _("No pending waits."),
 }
-PULLS: dict[str, Any] = {
+PULLS: Texts = {
     "push": _("push: pulls ahead by long polling"),
     "pull": _("pull: the application pulls queue by queue"),
     "lite_pull": _("lite pull: pulls ahead, the application polls"),
 }
-FRAME_KINDS: dict[str, Any] = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
-FRAMES: dict[str, Any] = {"held": _("{n} more, paused while you are here")}
+FRAME_KINDS: Texts = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
+FRAMES: Texts = {"held": _("{n} more, paused while you are here")}
 FAMILIES = {
     "step.": STEPS,
     "timer.": TIMERS,
@@ -131,7 +131,7 @@ FAMILIES = {
     "frames.": FRAMES,
     "": OTHERS,
 }
-WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
+WORDS: Texts = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 # Where each of our steps stands in RocketMQ's list (spec client-behaviour 2.1, 2.3); 3 to 7 and 12 have no step of
 # their own here: they happen when the consumer is made, and between two others.

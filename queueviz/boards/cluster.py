@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.page import Part, Place, Readings
+from queueviz.boards.page import Context, Part, Place, Readings
+from queueviz.texts import Text
 from sandbox.queries.rows.snapshot import Snapshot
 
 UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the order of the Board
@@ -28,9 +29,20 @@ UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the or
 )
 
 
-def state_of(snapshot: Snapshot) -> dict[str, Any]:
-    """`releases` of its brokers, how many of its `nodes` are `answering`, `seen_ms` (when one answered last), `trouble`
-    in words."""
+class ClusterState(TypedDict):
+    """The state of an attached cluster."""
+
+    releases: list[str]  # of its brokers
+    nodes: int
+    answering: int  # nodes that run
+    seen_ms: int | None  # last response of a node
+    at_ms: int | None
+    unreachable: bool
+    trouble: str | None  # in words
+    unknown: tuple[tuple[Text, Text], ...]  # values it does not report, with the reasons
+
+
+def state_of(snapshot: Snapshot) -> ClusterState:
     row, brokers = snapshot["sandbox"], snapshot.get("brokers", [])
     states = [broker.get("state") for broker in brokers]
     states += [server.get("state") for server in snapshot.get("name_servers", ())]
@@ -46,7 +58,7 @@ def state_of(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     return {"cluster": state_of(place.snapshot)}
 
 

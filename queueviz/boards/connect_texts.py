@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-PORTS: dict[str, Any] = {"open": _("open"), "closed": _("closed")}
-ENDS: dict[str, Any] = {
+from queueviz.texts import Texts
+
+PORTS: Texts = {"open": _("open"), "closed": _("closed")}
+ENDS: Texts = {
     "closed": _("connection closed"),
     "expired": _("no heartbeat for too long"),
     "cut": _("cut"),
     "protocol": _("protocol error"),
 }
-LIMITS: dict[str, Any] = {
+LIMITS: Texts = {
     "connections": _("too many connections"),
     "pending_requests": _("unanswered requests"),
     "unread": _("it does not read its responses"),
@@ -23,7 +23,7 @@ LIMITS: dict[str, Any] = {
     "idle": _("no traffic for too long"),
     "tls": _("encryption failed"),
 }
-MEANINGS: dict[str, Any] = {  # of a refusal, and what to do about it
+MEANINGS: Texts = {  # of a refusal, and what to do about it
     "connections": _("The sandbox accepts no further connections. Close unused clients."),
     "unread": _(
         "The client sends requests and does not read the responses. Its process hangs, or its network is slow."
@@ -42,13 +42,13 @@ MEANINGS: dict[str, Any] = {  # of a refusal, and what to do about it
     ),
     "tls": _("The client requested encryption, and the negotiation failed. Turn TLS off in the client."),
 }
-DENIALS: dict[str, Any] = {
+DENIALS: Texts = {
     "unsigned": _("it does not sign requests: set the access key and the secret key in the client"),
     "unknown_key": _("it uses the access key of another sandbox, or an old one"),
     "signature": _("its secret key does not match the access key"),
     "permission": _("its key does not permit this"),
 }
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     **{f"denial.{key}": text for key, text in DENIALS.items()},
     **{f"port.{key}": text for key, text in PORTS.items()},
     **{f"end.{key}": text for key, text in ENDS.items()},

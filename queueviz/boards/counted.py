@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from queueviz.texts import Text
 from sandbox.kernel.sentences import Plural, Sentence
 
 
@@ -22,12 +23,15 @@ class Counted(NamedTuple):
     by: str = "n"
 
 
-def forms(text: Any) -> str | list[str]:
+CountedTexts = dict[str, Text | Counted]
+
+
+def forms(text: Text | Counted) -> str | list[str]:
     """Return the text as JSON carries it: one text, or its two forms."""
     return [text.form(1), text.form(2)] if isinstance(text, Counted) else str(text)
 
 
-def translated(sentence: Sentence) -> Any:
+def translated(sentence: Sentence) -> Text | Counted:
     """A sentence declared in the engine: lazy, in the reader's language."""
     if isinstance(sentence, Plural):
         return Counted(partial(ngettext, sentence.one, sentence.many), sentence.by)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from django.conf import settings
 
 from queueviz.boards import locks
 from queueviz.boards.board import board_channel
 from queueviz.boards.faults import faults_of
-from queueviz.boards.page import Part, Place, Readings, data_of
+from queueviz.boards.page import Context, Part, Place, Readings, data_of
 from sandbox.queries.rows.board import Board
 from sandbox.queries.rows.locks import Locks
 from sandbox.queries.rows.snapshot import GroupRow
@@ -21,7 +20,7 @@ KEYS_OFFERED = 10  # of each broker
 ATTACHED_FORMS = frozenset({"share", "help"})  # the others change what is only looked at
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = place.query.get("form", "")
     data = data_of(readings, board_channel(place), Board)
     known = ATTACHED_FORMS if place.attached else FORMS
@@ -52,7 +51,7 @@ def _stores(place: Place) -> list[str]:
     return [f"store/{place.slug}/{broker}" for broker in _masters(place)]
 
 
-def _slow(place: Place, readings: Readings) -> dict[str, Any]:
+def _slow(place: Place, readings: Readings) -> Context:
     """The topic's queues, and the newest keys each broker has of it, to choose from."""
     topic, message_keys = place.topic(place.group()), []
     for name in _stores(place):
@@ -68,7 +67,7 @@ def _slow(place: Place, readings: Readings) -> dict[str, Any]:
     return {"keys": message_keys, "queues": list(board["queues"]) if board else []}
 
 
-def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
+def _strategy(place: Place, readings: Readings) -> Context:
     """Return members that can get an assigned list, and brokers in rooms: initially one room each."""
     group = place.group()
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
@@ -79,12 +78,12 @@ def _strategy(place: Place, readings: Readings) -> dict[str, Any]:
     }
 
 
-def _locks(place: Place, readings: Readings) -> dict[str, Any]:
+def _locks(place: Place, readings: Readings) -> Context:
     """The numbers as they are; a property of clients may be set by way of any broker that runs."""
     return {"lives": locks.lives_of(data_of(readings, locks.channel(place), Locks)), "masters": _masters(place)}
 
 
-def _consumer(place: Place, readings: Readings) -> dict[str, Any]:
+def _consumer(place: Place, readings: Readings) -> Context:
     """Return the client instances and client ids that a new member may share.
 
     `hosts`: members of other groups that run in this process.  `originals`: members of this group; none where each
@@ -106,7 +105,7 @@ def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
     )
 
 
-def _change(place: Place, readings: Readings) -> dict[str, Any]:
+def _change(place: Place, readings: Readings) -> Context:
     """Return the client to change: a producer with its rate, or a member with its group's subscription."""
     actor, group = place.query.get("actor", ""), place.group()
     return {
@@ -120,7 +119,7 @@ def _change(place: Place, readings: Readings) -> dict[str, Any]:
     }
 
 
-MORE: Mapping[str, Callable[[Place, Readings], dict[str, Any]]] = {
+MORE: Mapping[str, Callable[[Place, Readings], Context]] = {
     "fault": lambda place, readings: {"faults": faults_of(place.snapshot)},
     "strategy": _strategy,
     "locks": _locks,

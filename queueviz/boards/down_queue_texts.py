@@ -6,16 +6,17 @@ Twin of static/queueviz/js/down.js.  The reader of a silent broker's queues in a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.rows import QueueName
 from queueviz.templatetags.formats import number, second
-from sandbox.queries.rows.board import DownMark, KnownQueues, MasterState
+from queueviz.texts import Texts
+from sandbox.queries.rows.board import BoardHeader, DownMark, KnownQueues, MasterState
 
-DOWN: dict[str, Any] = {
+DOWN: Texts = {
     "down.nobody": _("master down: readable again when it returns"),
     "down.slave": _("master down: read from the slave"),
     "down.slave_idle": _("master down: its slave has the queue, no reader yet"),
@@ -68,7 +69,7 @@ def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
     return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
 
 
-def risk_text(header: Mapping[str, Any]) -> str:
+def risk_text(header: BoardHeader) -> str:
     """Return whose offsets "redelivered on crash" is counted from while a master is down."""
     return "; ".join(str(DOWN[f"down.risk_{note}"]) for note in header.get("redelivered_notes") or ())
 

@@ -7,18 +7,19 @@ fields of `VALUES_OF` hold words of `VALUES`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.counted import translated
+from queueviz.boards.counted import Counted, translated
+from queueviz.texts import Text, Texts
 from sandbox.journal.events import SAID
 
 
 class FactText(NamedTuple):
     tone: str  # how the word is coloured
-    word: Any
-    text: Any
+    word: Text | Counted
+    text: Text | Counted
     mark: str
 
 
@@ -29,7 +30,7 @@ FACTS: dict[str, FactText] = {
 
 # Words that fields hold; what is not here is a name.
 VALUES_OF = ("state", "reason", "how", "why", "kind", "step", "phase", "limit")
-VALUES: dict[str, Any] = {
+VALUES: Texts = {
     "starting": _("starting"),
     "running": _("running"),
     "hung": _("hung"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.page import node_name
+from queueviz.texts import Text
 from sandbox.queries.rows.snapshot import BrokerRow, Snapshot
 
 CONSOLE = "console"  # the client that sends messages by hand
@@ -16,7 +17,7 @@ class OfferedAction(NamedTuple):
     """A button: the action, the word on it, and whether it does harm."""
 
     action: str
-    word: Any
+    word: Text
     harm: bool = False
 
 
@@ -35,7 +36,16 @@ class FaultBroker(NamedTuple):
     buttons: tuple[OfferedAction, ...]
 
 
-def faults_of(snapshot: Snapshot) -> dict[str, Any]:
+class Faults(TypedDict):
+    """The actions of the fault dialog, by what they are done to."""
+
+    brokers: list[FaultBroker]
+    disks: list[BrokerRow]  # masters that run
+    ends: list[str]  # a link can have
+    to: str | None  # the end offered first
+
+
+def faults_of(snapshot: Snapshot) -> Faults:
     """Return `brokers` with the faults of each, `disks`, the `ends` a link can have, and the end offered first."""
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}

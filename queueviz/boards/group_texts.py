@@ -1,15 +1,13 @@
 """Words of the Groups page."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from queueviz.boards.counted import Counted
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.templatetags.formats import number
 from sandbox.queries.rows.group_states import GroupState
 
-GROUP: dict[str, Any] = {
+GROUP: CountedTexts = {
     "group.behind": _("Behind"),
     "group.nobody": _("No members"),
     "group.retrying": _("Retrying"),

@@ -16,6 +16,8 @@ from queueviz.boards import rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy import float64
+    from numpy.typing import NDArray
 
 MOST_POINTS = 900  # of a line; more are put together
 MOST_LINES = 12  # the worst; the others are counted
@@ -78,7 +80,9 @@ def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) 
     return Lines([int(at) for at in ends], thin, others, step)
 
 
-def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
+def _joined(
+    tables: Sequence[str], read: Read, measure: Measure, from_ms: int
+) -> tuple[Any, dict[str, dict[str, NDArray[float64]]]]:
     """Return all times, and each queue's values at them by column."""
     import numpy as np
     import pyarrow as pa

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as pgettext
 
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings
+from queueviz.boards.page import BoardPage, Context, Place, Readings
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "journal.failed": _("The journal could not be read. Try again."),
     "journal.looking": _("Searching back…"),
     "journal.looked": _("Searched back to event #{seq}, {at}."),
@@ -48,7 +47,7 @@ WORDS: dict[str, Any] = {
 }
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     """`at`: the event the address asks for."""
     asked = place.query.get("at", "")
     at = asked if whole(asked) is not None else None

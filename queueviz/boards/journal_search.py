@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from queueviz.boards.action_texts import ACTIONS
-from queueviz.boards.counted import forms
+from queueviz.boards.counted import Counted, forms
 from queueviz.boards.fact_texts import FACTS, VALUES
+from queueviz.texts import Text
 from sandbox.journal.event_filter import Term
 
 MOST_WORDS = 8
@@ -31,6 +31,6 @@ def _term(word: str) -> Term:
     return Term(word, frozenset(kinds), frozenset(values | actions))
 
 
-def _says(word: str, text: Any) -> bool:
+def _says(word: str, text: Text | Counted) -> bool:
     labels = forms(text)
     return any(word in _FIELD.sub("", form).lower() for form in ([labels] if isinstance(labels, str) else labels))

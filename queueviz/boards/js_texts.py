@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.action_texts import ACTIONS, ROLES
-from queueviz.boards.counted import Counted, forms
+from queueviz.boards.counted import Counted, CountedTexts, forms
 from queueviz.boards.down_queue_texts import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
 from queueviz.boards.group_texts import GROUP
 from queueviz.boards.lag_texts import FLOW
 from queueviz.boards.member_words import DIFFER
+from queueviz.texts import Text
 from sandbox.journal.event_filter import STEPS
 
-TEXTS: dict[str, Any] = {
+TEXTS: CountedTexts = {
     "conn.connected": _("Connected"),
     "conn.rate": _("{fps} fps · {ms} ms"),
     "conn.catching": _("Catching up"),
@@ -169,7 +170,34 @@ TEXTS: dict[str, Any] = {
 }
 
 
-def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+class ShownText(TypedDict):
+    """A sentence in the reader's language."""
+
+    text: str | list[str]  # or its two forms (`counted.forms`)
+    by: NotRequired[str]  # the field that counts
+
+
+class ShownFact(ShownText):
+    """The sentence of a fact, with its tone and word."""
+
+    tone: str
+    word: str
+    mark: NotRequired[str]
+    quiet: NotRequired[bool]
+
+
+class PageTexts(TypedDict):
+    """All texts of a page's modules."""
+
+    texts: dict[str, str | list[str]]
+    facts: dict[str, ShownFact]
+    actions: dict[str, ShownText]
+    values: dict[str, str]
+    valued: tuple[str, ...]
+    roles: dict[str, str]
+
+
+def texts(more: Mapping[str, Text] | None = None) -> PageTexts:
     """Return all texts in the reader's language, ready for JSON; `more`: texts of one page."""
     return {
         "texts": words({**TEXTS, **(more or {})}),
@@ -181,15 +209,21 @@ def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     }
 
 
-def words(some: Mapping[str, Any]) -> dict[str, Any]:
+def words(some: Mapping[str, Text | Counted]) -> dict[str, str | list[str]]:
     """Return the words of one page, to be added to its `texts`."""
     return {key: forms(text) for key, text in some.items()}
 
 
-def _fact(name: str, fact: FactText) -> dict[str, Any]:
-    shown = {"tone": fact.tone, "word": str(fact.word), **_counted(fact.text)}
-    return shown | ({"mark": fact.mark} if fact.mark else {}) | ({"quiet": True} if name in STEPS else {})
+def _fact(name: str, fact: FactText) -> ShownFact:
+    shown: ShownFact = {"tone": fact.tone, "word": str(fact.word), "text": forms(fact.text)}
+    if isinstance(fact.text, Counted):
+        shown["by"] = fact.text.by
+    if fact.mark:
+        shown["mark"] = fact.mark
+    if name in STEPS:
+        shown["quiet"] = True
+    return shown
 
 
-def _counted(text: Any) -> dict[str, Any]:
-    return {"text": forms(text)} | ({"by": text.by} if isinstance(text, Counted) else {})
+def _counted(text: Text | Counted) -> ShownText:
+    return {"text": forms(text), "by": text.by} if isinstance(text, Counted) else {"text": forms(text)}

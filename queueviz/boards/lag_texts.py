@@ -5,13 +5,14 @@ Twin of static/queueviz/js/flow.js.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.templatetags.formats import number, rate
+from queueviz.texts import Texts
 
-FLOW: dict[str, Any] = {
+FLOW: Texts = {
     "flow.retrying": _("{n} of them in retry"),
     "flow.retrying_unknown": _("retries not included: unknown"),
     "flow.delivered": _("{rate} delivered"),

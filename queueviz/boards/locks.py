@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from django.utils.translation import gettext_lazy as _
@@ -13,7 +13,7 @@ from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down_queue_texts import down_brokers, down_wait, known_text, mark_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.queries.rows.locks import LockAttempt, LockedQueue, LockLives, Locks
 
 
@@ -42,7 +42,7 @@ def lives_of(data: Locks | None) -> LockLives:
     return (data.get("lives") if data else None) or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Locks)
     group = place.group(orderly=True)

@@ -5,15 +5,16 @@ Twin of static/queueviz/js/member_words.js.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.templatetags.formats import number
+from queueviz.texts import Texts
 from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS, MemberWords, NamedWords
 
-DIFFER: dict[str, Any] = {
+DIFFER: Texts = {
     "differ.head": _("Subscriptions of the members differ: {what}"),
     "differ.topics": _("subscribed topics"),
     "differ.expressions": _("tags"),
@@ -32,7 +33,14 @@ DIFFER: dict[str, Any] = {
 }
 
 
-def differ_text(row: Mapping[str, Any]) -> str:
+class Differing(TypedDict):
+    """A board's header or a row of the Groups page."""
+
+    shared_ids: list[str]
+    members_differ: list[str]
+
+
+def differ_text(row: Differing) -> str:
     """Return the sentence for a board's header or a row of the Groups page.
 
     It is empty where members subscribe alike under ids of their own.

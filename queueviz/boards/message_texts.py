@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-STATES: dict[str, Any] = {  # sign, word, tone
+from queueviz.texts import Text, Texts
+
+Signs = dict[str | None, tuple[str, Text, str]]  # by code; None: not ended
+
+STATES: Signs = {  # sign, word, tone
     "committed": ("✓", _("offset committed past it"), "ok"),
     "finished": ("◐", _("done, commit pending"), "warn"),
     "finished_ahead": ("◐", _("done, but an older one is not"), "warn"),
@@ -21,7 +25,7 @@ STATES: dict[str, Any] = {  # sign, word, tone
     "unknown": ("?", _("not reported"), "plain"),
 }
 
-STEPS: dict[str, Any] = {
+STEPS: Texts = {
     "born": _("created by its producer"),
     "stored": _("stored"),
     "half": _("stored as a half message"),
@@ -34,7 +38,7 @@ STEPS: dict[str, Any] = {
     "once": _("consumed once on request"),
 }
 
-OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
+OUTCOMES: Signs = {  # sign, word, tone
     "SUCCESS": ("✓", _("success"), "ok"),
     "LATER": ("↻", _("retry later"), "warn"),
     "FAILED": ("✕", _("failed"), "bad"),
@@ -47,12 +51,12 @@ OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
     "CR_THROW_EXCEPTION": ("✕", _("failed"), "bad"),
 }
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "body.binary": _("binary, {size}"),
     "body.empty": _("empty"),
 }
 
-WHY: dict[str, Any] = {
+WHY: Texts = {
     "not_indexed": _(
         "No running broker has a message with this unique key. It is not an offset ID either: these have 32 "
         "hexadecimal digits (56 with IPv6), the broker's address and the log position."
@@ -67,7 +71,7 @@ WHY: dict[str, Any] = {
     "no_record": _("Position {physical_offset} of {broker} is not the start of a record."),
 }
 
-FLAGS: dict[str, Any] = {
+FLAGS: Texts = {
     "compressed": _("compressed"),
     "multi_tags": _("several tags"),
     "half": _("half message"),
@@ -78,14 +82,18 @@ FLAGS: dict[str, Any] = {
 }
 
 
-class SignWord(dict[str, Any]):
-    """{"sign", "word", "tone"} for a template."""
+class SignWord(TypedDict):
+    """A code for a template."""
+
+    sign: str
+    word: Text
+    tone: str
 
 
-def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
+def sign_word(table: Signs, code: str | None) -> SignWord:
     """Return sign and word of a code; an unknown code stays as it is."""
-    sign, word, tone = table.get(code, ("·", code, "plain"))
-    return SignWord(sign=sign, word=word, tone=tone)
+    sign, word, tone = table.get(code, ("·", code or "", "plain"))
+    return {"sign": sign, "word": word, "tone": tone}
 
 
 def message_words() -> dict[str, str]:

@@ -16,13 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from sandbox.attached.settings import is_attached
 from sandbox.control.readings import Reading, Refusal
 from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicRow
 
 T = TypeVar("T")
+
+Context = dict[str, object]
+"""The values of a template."""
 
 Readings = Mapping[str, Reading | Refusal | None]
 """By channel name."""
@@ -109,7 +112,7 @@ class BoardPage:
     attached: bool = False  # whether it can be drawn of a real cluster, too
     replayed: bool = False  # whether it can be drawn of a moment that is executed again
     channels: Callable[[Place], list[str]]
-    context: Callable[[Place, Readings], dict[str, Any]]
+    context: Callable[[Place, Readings], Context]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,4 +124,4 @@ class Part:
     attached: bool = False
     replayed: bool = False
     channels: Callable[[Place], list[str]]
-    context: Callable[[Place, Readings], dict[str, Any]]
+    context: Callable[[Place, Readings], Context]

@@ -1,10 +1,10 @@
 """Words of the player and of its timeline: for pages that have one, and not for the first view of others."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-PLAYER_WORDS: dict[str, Any] = {
+from queueviz.texts import Texts
+
+PLAYER_WORDS: Texts = {
     "timeline.label": _("Event"),
     "timeline.event": _("event #{seq}"),
     "timeline.apart": _("cannot be replayed: {why}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +11,7 @@ from queueviz.boards import rebalance_views as views
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from queueviz.boards.rebalance_texts import rebalance_words
 from sandbox.queries.rows.rebalance import Rebalance
 
@@ -24,7 +24,7 @@ def channel(place: Place) -> str | None:
     return f"rebalance/{place.slug}/{quote(group['group'], safe='')}" if group else None
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Rebalance) or views.NOTHING
     group, now_ms = place.group(), now_of(place, readings, name)
@@ -62,7 +62,16 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     }
 
 
-def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
+class MemberApart(TypedDict):
+    """A member's strategy and subscription, for a comparison."""
+
+    who: str
+    me: str
+    strategy: str | None
+    wants: str | None
+
+
+def _apart(data: Rebalance, topic: str | None) -> list[MemberApart]:
     """Return members without one common strategy or subscription, side by side."""
     if not data["group"]["apart"]:
         return []

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.client_texts import TRIGGERS
+from queueviz.texts import Texts
 
-MINDS: dict[str, Any] = {
+MINDS: Texts = {
     "place": _("{n} of {of}"),
     "absent": _("not on the list: no queues"),
     "nothing": _("nothing"),
@@ -22,7 +21,7 @@ MINDS: dict[str, Any] = {
     "gone": _("No process."),
     "due": _("next round in {left}"),
 }
-TROUBLES: dict[str, Any] = {
+TROUBLES: Texts = {
     "twice": _("assigned to two members"),
     "nobody": _("not assigned"),
     "lingers": _("not released yet"),
@@ -31,7 +30,7 @@ TROUBLES: dict[str, Any] = {
     "master": _("waits: no member can lock it"),
     "offset": _("waits: start offset unknown"),
 }
-BECAUSE: dict[str, Any] = {
+BECAUSE: Texts = {
     "joined": _("{who} joined"),
     "left": _("{who} left: {why}"),
     "topics": _("The group's topics changed"),
@@ -40,23 +39,23 @@ BECAUSE: dict[str, Any] = {
     "route": _("Queues added or removed"),
     "none": _("Detected without a notification"),
 }
-GAPS: dict[str, Any] = {
+GAPS: Texts = {
     "first": _("no owner before"),
     "at_once": _("at once"),
     "paused": _("paused {age}"),
     "both": _("both held it for {age}"),
     "still": _("both hold it"),
 }
-STRATEGIES: dict[str, Any] = {
+STRATEGIES: Texts = {
     "MACHINE_ROOM": _("By room"),
     "MACHINE_ROOM_NEARBY": _("Same room first"),
     "CONFIG": _("By list"),
 }
-LANES: dict[str, Any] = {
+LANES: Texts = {
     "sentence": _("{queue}: {held} holds it, assigned to {claims}, due to {due} by the current lists"),
     "nobody": _("no member"),
 }
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     f"{family}.{name}": text
     for family, table in (
         ("mind", MINDS),

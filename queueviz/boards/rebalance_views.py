@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from queueviz.boards import rows
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.live_fields import ago, word
 from queueviz.templatetags.formats import duration
+from queueviz.texts import Text
 from sandbox.queries.rows.rebalance import (
     Belief,
     Division,
@@ -25,8 +26,6 @@ from sandbox.queries.rows.rebalance import (
     RebalanceMember,
     RebalanceQueue,
 )
-
-Row = dict[str, Any]
 
 WAVES_SHOWN = 20
 MOVES_SHOWN = 20
@@ -45,6 +44,87 @@ NOTHING: Rebalance = {
     "moves": {},
 }
 """Of a group the engine could not be asked about."""
+
+
+class Mind(TypedDict):
+    """One member's received data, and its assignment from it.  None: unknown."""
+
+    who: str
+    letter: str
+    me: str  # class with its colour
+    state: str | None
+    due_ms: int | None
+    strategy: str | None
+    wants: str | None
+    asked_ms: int | None
+    trigger: str | None
+    told: str | None  # members
+    has: str | None  # queues by broker
+    place: str | None
+    agrees: bool | None
+    against: str | None
+    mine: str | None
+    ids: list[str] | None  # client ids of `told`
+    result: list[str] | None  # queues of `mine`
+    note: str | None
+
+
+class Line(TypedDict):
+    """One queue with its members."""
+
+    short: str
+    broker: str
+    held: list[str]
+    claims: list[str]
+    due: list[str]
+    trouble: str | None
+    said: str  # the trouble in words
+    since_ms: int | None
+    sentence: str
+
+
+class WaveRound(TypedDict):
+    """One round of a wave."""
+
+    seq: str
+    who: str
+    me: str
+    trigger: str
+    late_ms: int
+    queues: int
+    added: int
+    dropped: int
+
+
+class Wave(TypedDict):
+    """Rounds with one common cause."""
+
+    key: tuple[str, str | None]
+    at_ms: int
+    seq: str | None
+    said: str
+    rounds: list[WaveRound]
+
+
+Move = TypedDict(
+    "Move",
+    {
+        "seq": str,
+        "at_ms": int,
+        "queue": str,
+        "from": str | None,
+        "from_who": str,
+        "from_me": str,
+        "to_who": str,
+        "to_me": str,
+        "gap": str,
+        "both": bool,
+        "said": str,
+        "why": Text,
+        "start": str,
+    },
+)
+"""One queue that changed hands, in words."""
 
 UNKNOWN: Division = {
     "members": None,
@@ -105,14 +185,14 @@ def topics_of(data: Rebalance) -> list[str]:
     return sorted(topics, key=lambda topic: (bool(topics[topic].get("retry")), topic))
 
 
-def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
+def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Mind]:
     """Return each member's received data and its computed assignment, by client id, in the order of letters."""
     members = data["members"]
     order = sorted(members, key=lambda client_id: (members[client_id]["letter"], client_id))
     return {client_id: mind(data, topic, client_id, names, now_ms) for client_id in order}
 
 
-def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Row:
+def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Mind:
     member, known = data["members"][client_id], data["beliefs"].get(f"{client_id}|{topic}")
     belief: Division = known or UNKNOWN
     ids, mine = belief["members"], belief["mine"]
@@ -186,14 +266,14 @@ def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | 
     return None
 
 
-def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
+def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Line]:
     """Return lines by queue, in the order in which clients sort queues."""
     queues = {key: row for key, row in data["queues"].items() if row["topic"] == topic}
     order = sorted(queues, key=lambda key: rows.order(row_of(key)))
     return {key: line(data, key, queues[key], names, now_ms) for key in order}
 
 
-def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: int) -> Row:
+def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: int) -> Line:
     trouble, since_ms = row["trouble"], row["since_ms"]
     trouble_text = "" if trouble is None else word(f"trouble.{trouble}")
     wait = next((wait for wait in data["waits"].values() if wait["queue"] == key), None)
@@ -219,9 +299,9 @@ def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: i
     }
 
 
-def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
+def waves(data: Rebalance, topic: str | None, names: Names) -> list[Wave]:
     """Return rounds with one common cause, the newest first, with each member and its delay."""
-    shown: list[Row] = []
+    shown: list[Wave] = []
     rounds = data["rounds"]
     for seq in sorted(rounds, key=int):
         row = rounds[seq]
@@ -263,10 +343,10 @@ def because_of(because: Happening | None, names: Names) -> str:
     return word(f"because.{what}").format(who=names.whose(client), why=VALUES.get(reason, reason) if reason else "–")
 
 
-def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
+def moves(data: Rebalance, topic: str | None, names: Names) -> list[Move]:
     """The newest first, the queues that changed hands."""
     reported = data["moves"]
-    shown = []
+    shown: list[Move] = []
     for seq in sorted(reported, key=int, reverse=True):
         row = reported[seq]
         if row["queue"].partition("/")[0] != topic:

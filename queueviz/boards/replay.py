@@ -1,20 +1,21 @@
 """The Board at an event: what is there at once, and the words of its script.  `static/queueviz/js/replay.js` draws."""
 
-from typing import Any, cast
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import STRATEGIES, live_config, names_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import Place, topics_of
+from queueviz.boards.page import Context, Place, topics_of
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.texts import Texts
 from sandbox.control.limits import HostLimits
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
 
 LIMITS = HostLimits()
 FOLLOWS = "board"  # the view that can be drawn of the past
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "replay.at": _("Event #{seq}"),
     "replay.of": _("of {newest} · {age} ago"),
     "replay.of_newest": _("of {newest} · the newest"),
@@ -42,9 +43,20 @@ WORDS: dict[str, Any] = {
 }
 
 
-def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
+class StateAnswer(TypedDict):
+    """The state of a sandbox at an event (`queries.state_at`)."""
+
+    seq: str
+    keyframe: str
+    exact: bool
+    carried: dict[str, list[str]]
+    of_keyframe: dict[str, list[str]]
+    snapshot: Snapshot
+
+
+def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Context:
     """`now`: the newest snapshot; `state`: the state at the event, which is drawn of it."""
-    then = cast(Snapshot, state["snapshot"])
+    then = state["snapshot"]
     place = Place(state["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
     group = place.group()
     topic = place.topic(group)
@@ -64,7 +76,7 @@ def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> d
             "most": LIMITS.exact_events,
         },
     )
-    config["names"] = names_of(then) | config["names"]
+    config["names"] = names_of(then) | names_of(place.snapshot)
     return {
         "groups": place.groups,
         "group_row": group,
@@ -84,7 +96,7 @@ def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> d
     }
 
 
-def present(now: Snapshot, slug: str) -> dict[str, Any]:
+def present(now: Snapshot, slug: str) -> Context:
     """Return the frame's values for a view that cannot show the past."""
     return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts(PLAYER_WORDS)}
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards import rows
 from queueviz.boards.board import board_channel, live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from sandbox.queries.rows.board import Board
 
 MODES = (
@@ -26,7 +24,7 @@ def _channel(place: Place) -> str | None:
     return board_channel(place) if place.group() else None  # no group reads it: there is nothing to reset
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = _channel(place)
     data = data_of(readings, name, Board)
     group = place.group()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -12,6 +11,7 @@ from django.utils.translation import ngettext
 from queueviz.boards.rows import order, short_names
 from queueviz.refusals import filled
 from queueviz.templatetags.formats import number
+from sandbox.queries.rows.plans import PlanNote, PlanRefusal, ResetPlanAnswer
 
 QUIET_NOTES = frozenset({"owner_silent", "locked_by"})
 NOTES = {
@@ -27,19 +27,71 @@ NOTES = {
 }
 
 
-def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
+class NoteInWords(TypedDict):
+    """A remark in the reader's language."""
+
+    text: str
+    tone: str
+
+
+class RefusalInWords(TypedDict):
+    """A refusal in the reader's language."""
+
+    message: str
+    hint: str
+
+
+class PreviewRow(TypedDict):
+    """One queue of the preview."""
+
+    queue: str
+    broker: str
+    queue_id: int
+    min: str
+    max: str
+    committed: str | None
+    in_memory: str | None
+    target: str | None
+    again: int
+    skipped: int
+    owner: str | None
+    change: int | None
+    short: str
+    selected: bool
+    notes: list[NoteInWords]
+    skips: bool
+    drawn: str  # JSON
+    options: str  # JSON
+
+
+class Preview(TypedDict):
+    """The values of the preview's template."""
+
+    rows: list[PreviewRow]
+    selected: int
+    again: bool
+    skips: bool
+    refused: RefusalInWords | None
+    instead: RefusalInWords | None  # real cluster: the reason for another method
+    expected: str  # JSON
+    fingerprint: str
+    data: str  # JSON
+
+
+def shown(answer: ResetPlanAnswer) -> Preview:
     rows = sorted(answer["rows"], key=lambda row: order(row["queue"]))
     shorts = short_names(row["queue"] for row in rows)
-    queue_rows = []
+    queue_rows: list[PreviewRow] = []
     for row in rows:
-        change = int(row["change"]) if row.get("change") is not None else 0
+        reported = row.get("change")
+        change = int(reported) if reported is not None else 0
         drawn = {name: row.get(name) for name in ("min", "max", "committed")}
         chosen = row.get("selected", True)
         options = {"track": 9, "compact": True, "target": row.get("target") if chosen else None}
         queue_rows.append(
             {
                 **row,
-                "change": None if row.get("change") is None else change,
+                "change": None if reported is None else change,
                 "short": shorts[row["queue"]],
                 "selected": chosen,
                 "notes": [_note(note) for note in row.get("notes") or ()],
@@ -72,7 +124,7 @@ def shown(answer: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _note(note: Mapping[str, Any]) -> dict[str, str]:
+def _note(note: PlanNote) -> NoteInWords:
     """Return a note in the reader's language; one without a translation is shown as the engine wrote it."""
     code, values = str(note["code"]), note.get("values") or {}
     if code == "held":
@@ -86,7 +138,7 @@ def _note(note: Mapping[str, Any]) -> dict[str, str]:
     return {"text": text, "tone": "info" if code in QUIET_NOTES else "warn"}
 
 
-def _refusal(refused: Mapping[str, Any] | None) -> dict[str, str] | None:
+def _refusal(refused: PlanRefusal | None) -> RefusalInWords | None:
     """Return the reason the plan cannot be carried out and the next step, in the reader's language."""
     if refused is None:
         return None

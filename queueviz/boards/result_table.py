@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from queueviz.templatetags.formats import duration, moment, number
 
@@ -18,12 +18,12 @@ class Cell(NamedTuple):
     seq: str = ""
 
 
-def shown(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[list[Cell]]:
+def shown(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> list[list[Cell]]:
     """Return cells without the first column, which is the sandbox's name in every row."""
     return [[cell(name, row.get(name)) for name in columns[1:]] for row in rows]
 
 
-def cell(name: str, value: Any) -> Cell:
+def cell(name: str, value: object) -> Cell:
     if value is None:
         return Cell("–")
     if isinstance(value, bool):

@@ -7,22 +7,30 @@ makes it write-only), so its ends come from the snapshot.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, TypedDict
 from urllib.parse import quote
 
 from queueviz.boards import rows
 from queueviz.boards.page import Part, Place, Readings, data_of
-from sandbox.queries.rows.board import Board
+from sandbox.queries.rows.board import Board, QueueRow
 from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import TopicRow
+
+
+class DeadLetters(TypedDict):
+    """A dead-letter queue."""
+
+    min: str | None
+    max: str | None
+    next_pull: str | None
 
 
 class SideQueue(NamedTuple):
     kind: str  # retry, dead
     short: str
     me: str
-    row: Mapping[str, Any]
+    row: QueueRow | DeadLetters
     waiting: int  # messages not consumed yet
     drawn: str
     options: str
@@ -47,7 +55,7 @@ def side_queues(place: Place, readings: Readings) -> list[SideQueue]:
     ]
 
 
-Found = tuple[str, str, Mapping[str, Any], str]
+Found = tuple[str, str, QueueRow | DeadLetters, str]
 
 
 def _retry(data: Board) -> Iterator[Found]:
@@ -60,13 +68,14 @@ def _retry(data: Board) -> Iterator[Found]:
 def _dead(topic: TopicRow) -> Iterator[Found]:
     for queue in topic.get("queues", ()):
         if int(queue.get("max") or 0):
-            row = {"min": queue["min"], "max": queue["max"], "next_pull": queue["min"]}  # all of it waits for a person
+            low = queue["min"]  # all of it waits for a person
+            row: DeadLetters = {"min": low, "max": queue["max"], "next_pull": low}
             yield "dead", f"{queue['broker']}:{queue['queue_id']}", row, "me-none"
 
 
-def _waiting(row: Mapping[str, Any]) -> int:
+def _waiting(row: QueueRow | DeadLetters) -> int:
     lag = row_lag(row)  # a dead letter has no reader: all that is kept waits
-    return max(0, int(row["max"]) - int(row.get("min") or 0) if lag is None else lag)
+    return max(0, int(row["max"] or 0) - int(row.get("min") or 0) if lag is None else lag)
 
 
 def _group(place: Place) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, NotRequired, TypedDict, cast
 
 from django.utils.translation import gettext as _
 
 from queueviz.templatetags.formats import UNKNOWN, duration, number
+from sandbox.queries.rows.board import Board
 
 INSTEAD: dict[str, tuple[str, ...]] = {
     "CrashActor": ("StopActor", "HangActor"),
@@ -33,21 +34,97 @@ class Line(NamedTuple):
     why: str
 
 
-def instead_of(action: str, fields: Mapping[str, Any], other: str) -> dict[str, Any] | None:
+class ActionEvent(TypedDict):
+    """An `ActionTaken` of the journal."""
+
+    seq: str
+    at_ms: int
+    type: str
+    action: str
+    fields: dict[str, object]
+    by: str
+
+
+class LockWait(TypedDict):
+    """The longest refusal of a queue's lock."""
+
+    ms: int
+    queue: str
+    who: str
+    holder: str
+    open: bool
+
+
+class RunFigures(TypedDict):
+    """The figures of one run (`simulation.run_figures`)."""
+
+    delivered_again: int | None
+    lost: int
+    longest_lock_wait: LockWait | None
+    lag: int | None
+
+
+class PlayedBoard(TypedDict):
+    """The board at the end of a run."""
+
+    group: str
+    topic: str
+    data: Board
+
+
+class FirstEvent(TypedDict):
+    """The first event that the other run does not have."""
+
+    at_ms: int
+
+
+class PlayedSide(TypedDict):
+    """One of the two runs."""
+
+    first: FirstEvent | None
+    at_ms: int
+    seq: str
+    figures: RunFigures
+    board: PlayedBoard | None
+    names: dict[str, str]
+    recording: str | None  # base64
+    refused: list[int]
+
+
+class Comparison(TypedDict):
+    """Two runs, as `simulation.compare` prints them."""
+
+    seq: int
+    action: ActionEvent
+    same_until: int
+    begins_ms: int
+    ends_ms: int
+    before: PlayedSide
+    after: PlayedSide
+
+
+class OtherAction(TypedDict):
+    """The action in the place of another one, with the fields it keeps."""
+
+    action: str
+    actor: NotRequired[object]
+    broker: NotRequired[object]
+    broker_id: NotRequired[object]
+
+
+def instead_of(action: str, fields: Mapping[str, object], other: str) -> OtherAction | None:
     """The other action with the same node or member; None: nothing is done."""
     if other not in INSTEAD.get(action, ()):
         return None
-    kept = {name: fields[name] for name in KEPT_FIELDS if name in fields}
-    return {"action": other, **kept}
+    return cast(OtherAction, {"action": other, **{name: fields[name] for name in KEPT_FIELDS if name in fields}})
 
 
-def lines_of(result: Mapping[str, Any]) -> list[Line]:
-    before, after = (result[side]["figures"] for side in ("before", "after"))
+def lines_of(result: Comparison) -> list[Line]:
+    before, after = result["before"]["figures"], result["after"]["figures"]
     names = {**result["before"]["names"], **result["after"]["names"]}
     waits = [figures["longest_lock_wait"] for figures in (before, after)]
-    longer = max((wait for wait in waits if wait), key=lambda wait: int(wait["ms"]), default=None)
+    longer = max((wait for wait in waits if wait), key=lambda wait: wait["ms"], default=None)
     lost = before["lost"] or after["lost"]
-    called = {name: names.get(longer[name], longer[name]) for name in ("who", "holder")} if longer else {}
     return [
         _count(
             _("Delivered again"),
@@ -67,7 +144,11 @@ def lines_of(result: Mapping[str, Any]) -> list[Line]:
             waits[1]["ms"] if waits[1] else 0,
             _("no lock was refused")
             if longer is None
-            else _("{queue}: {who} was refused while {holder} held it").format(queue=longer["queue"], **called),
+            else _("{queue}: {who} was refused while {holder} held it").format(
+                queue=longer["queue"],
+                who=names.get(longer["who"], longer["who"]),
+                holder=names.get(longer["holder"], longer["holder"]),
+            ),
         ),
         _count(_("Lag at the end"), before["lag"], after["lag"], _("stored, not committed, all groups together")),
     ]
@@ -87,7 +168,7 @@ def _time(name: str, before: int, after: int, reason: str) -> Line:
     )
 
 
-def _signed(change: int, text: Any) -> str:
+def _signed(change: int, text: Callable[[int], str]) -> str:
     return f"{'+' if change > 0 else '−' if change < 0 else ''}{text(abs(change))}"
 
 

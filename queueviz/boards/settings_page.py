@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings
+from queueviz.boards.page import BoardPage, Context, Place, Readings
 
 PRESET_KEYS = (
     ("commit_log_file_bytes", "1 GiB", "1 MiB"),
@@ -19,7 +17,7 @@ PRESET_KEYS = (
 )
 
 
-def _settings(place: Place, readings: Readings) -> dict[str, Any]:
+def _settings(place: Place, readings: Readings) -> Context:
     live = live_config(place, readings, {}, tab="settings")
     return {"preset_keys": PRESET_KEYS, "live": live, "texts": texts()}
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-WORDS: dict[str, Any] = {
+from queueviz.texts import Texts
+
+WORDS: Texts = {
     "store.span": _("The log from {min} to {max}: flushed to {flushed}, messages in memory from {memory}"),
     "store.deleted": _("deleted"),
     "store.min": _("min"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-Row = Mapping[str, Any]
+from sandbox.queries.rows.walks import AllRoutes, OneRoute, ServerRoute, TopicRoute
+
+BrokerTexts = dict[str, dict[str, str]]
+"""Fields as text, by broker name."""
+
 FIELDS = ("read", "write", "rights", "addresses")
 READ, WRITE = 4, 2
 
@@ -24,9 +28,14 @@ class Table(NamedTuple):
     rows: list[tuple[str, list[Cell]]]
 
 
-def tables(answer: Row) -> list[Table]:
+def tables(answer: AllRoutes | OneRoute) -> list[Table]:
     """Return a table per name server.  One that is down reports nothing, so none differs from it."""
-    servers = answer.get("servers") or [answer]
+    if "servers" in answer:
+        return _tables(answer["servers"])
+    return _tables([answer])
+
+
+def _tables(servers: Sequence[ServerRoute]) -> list[Table]:
     reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in servers}
     names = sorted({broker for rows in reported.values() if rows for broker in rows})
     up = [rows for rows in reported.values() if rows is not None]
@@ -41,7 +50,7 @@ def tables(answer: Row) -> list[Table]:
     ]
 
 
-def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
+def _cells(broker: str, own: BrokerTexts | None, up: Sequence[BrokerTexts]) -> list[Cell]:
     if own is None:
         return [Cell(None, differs=False) for _ in FIELDS]
     cells = []
@@ -51,7 +60,7 @@ def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
     return cells
 
 
-def _rows(route: Row | None) -> dict[str, dict[str, str]]:
+def _rows(route: TopicRoute | None) -> BrokerTexts:
     """Return QueueData and BrokerData as text, by broker name."""
     if route is None:
         return {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-STATES: dict[str, Any] = {
+from queueviz.texts import Texts
+
+STATES: Texts = {
     "starting": _("starting"),
     "running": _("running"),
     "hung": _("hung"),
@@ -34,22 +34,22 @@ SIGNS = {
     "unreachable": "✕",
     "unknown": "?",
 }
-ROLES: dict[str, Any] = {"master": _("master"), "slave": _("slave")}
-LINKS: dict[str, Any] = {
+ROLES: Texts = {"master": _("master"), "slave": _("slave")}
+LINKS: Texts = {
     "data": _("messages and heartbeats"),
     "route": _("routes"),
     "register": _("registration"),
     "replica": _("replication"),
 }
-REPLICAS: dict[str, Any] = {"connected": _("connected"), "behind": _("behind"), "lost": _("lost")}
-DISKS: dict[str, Any] = {"ok": _("ok"), "full": _("full"), "failing": _("failing")}
-WAYS: dict[str, Any] = {
+REPLICAS: Texts = {"connected": _("connected"), "behind": _("behind"), "lost": _("lost")}
+DISKS: Texts = {"ok": _("ok"), "full": _("full"), "failing": _("failing")}
+WAYS: Texts = {
     "cut": _("cut"),
     "slow": _("{delay} slower"),
     "whole": _("open"),
     "none": _("no connection"),
 }
-VIEWS: dict[str, Any] = {
+VIEWS: Texts = {
     "heard": _("{age} ago"),
     "silent": _("no heartbeat for {age}"),
     "scan": _("removed by the scan in {left}"),
@@ -60,7 +60,7 @@ VIEWS: dict[str, Any] = {
     "sentence": _("{server}: last heartbeat of {broker} {age} ago; it removes the broker in {left} without another"),
     "nothing": _("{server} has no entry for {broker}"),
 }
-OTHERS: dict[str, Any] = {
+OTHERS: Texts = {
     "line": _("{a} to {b}, {kind}: {state}. Open its frames."),
     "line.panel": _("{a} to {b}, {kind}: {state}. Select it."),
     "behind": _("behind"),
@@ -76,7 +76,7 @@ FAMILIES = {
     "view.": VIEWS,
     "topology.": OTHERS,
 }
-WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
+WORDS: Texts = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 
 def topology_words() -> dict[str, str]:

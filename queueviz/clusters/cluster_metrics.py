@@ -4,8 +4,8 @@ An unknown value has no sample.  `docs/metrics.md` lists every name of the expor
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicQueueRow, TopicRow
@@ -93,8 +93,8 @@ def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[S
         "boottime": "",
         "broker_version": broker.get("version") or "",
     }
-    kept: Mapping[str, Any] = broker["log"] or {}
-    log = {part: int(at) for part, at in kept.items() if at is not None}
+    kept = broker["log"]
+    log = {part: int(str(at)) for part, at in kept.items() if at is not None} if kept else {}
     stored = broker.get("in_per_s", rates.get(name) if broker["broker_id"] == 0 and log else None)
     figures: list[tuple[str, dict[str, str], float | None]] = [
         ("rocketmq_broker_tps", nums, stored),

@@ -5,7 +5,7 @@ second has the result (`of` names the first record).  Refused attempts are recor
 """
 
 from dataclasses import asdict
-from typing import Any
+from typing import TypedDict
 
 from queueviz import engine
 from queueviz.access import policy
@@ -54,8 +54,10 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
         ) from None
     except SandboxError as refused:
         partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None
-        to = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
-        done = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
+        to: AskedRecord = (
+            {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
+        )
+        done: DoneRecord = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
         ownership.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **to, **done)
         raise
     if point is not None:
@@ -81,10 +83,25 @@ def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
     return error
 
 
-def ask(visit: Visit, question: Question) -> dict[str, Any]:
+def ask(visit: Visit, question: Question) -> dict[str, object]:
     """Ask as `visitor_actions.ask`; the engine may have to ask the cluster itself."""
     attached_clusters.demand(visit)
     return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
+
+
+class AskedRecord(TypedDict, total=False):
+    """The request that a line of the audit is about: an earlier line, or its plan."""
+
+    of: int
+    group: str
+    plan: dict[str, object]
+
+
+class DoneRecord(TypedDict, total=False):
+    """The result of a reset, for the audit."""
+
+    seq: str
+    result: dict[str, object] | None
 
 
 def _name_of(action: Action) -> str:
@@ -95,7 +112,7 @@ def _group(action: Action, point: UndoPoint | None) -> str:
     return point.group if point is not None else str(getattr(action, "group", ""))
 
 
-def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
+def _plan(action: Action, point: UndoPoint | None) -> dict[str, object]:
     """Return the requested plan; for an undo, also the offsets it restores."""
     plan = asdict(action)
     return plan if point is None else plan | {"group": point.group, "topic": point.topic, "back_to": point.before}
@@ -120,7 +137,7 @@ def _before(visit: Visit, action: Action) -> dict[str, str | None]:
     return {row["queue"]: row["committed"] for row in plan["rows"] if row["selected"]}
 
 
-def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[str, Any]:
+def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> DoneRecord:
     """Return the result from the journal, for the record, and keep an undo point of a reset."""
     result = _result(cluster.slug, seq)
     if result is not None and isinstance(action, ResetOffsets):
@@ -128,7 +145,7 @@ def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[
     return {"seq": str(seq), "result": result}
 
 
-def _result(slug: str, seq: int) -> dict[str, Any] | None:
+def _result(slug: str, seq: int) -> dict[str, object] | None:
     """Return the reset this action caused, or None if the journal does not have it yet."""
     try:
         entries = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))

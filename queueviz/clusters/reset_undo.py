@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
 
@@ -16,7 +15,7 @@ from sandbox.kernel.errors import ActionRefused
 LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
-def remember(cluster: Cluster, result: Mapping[str, Any], actor: str) -> None:
+def remember(cluster: Cluster, result: Mapping[str, object], actor: str) -> None:
     """Keep the offsets before a reset, from the journal's `OffsetsReset`; points older than a day are deleted."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()

@@ -1,14 +1,15 @@
 """Difficulties of a class, for its teacher: results of the job `class_analytics` as bars and their tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, TypeVar
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.courses.models import Course
 from queueviz.runs.tables import Result
+from queueviz.texts import Text
 from sandbox.labs.catalogue import LABS
 
 JOB = "class_analytics"
@@ -16,7 +17,61 @@ MOST_STEPS = 200
 MOST_ROWS = 300  # of a table on the page
 MINUTE_MS = 60_000
 
-Row = Mapping[str, Any]
+
+class InLab(TypedDict):
+    """A row about one step of a lab."""
+
+    lab: str
+    step: int
+
+
+class CountRow(InLab):
+    count: int
+
+
+class StepsRow(InLab):
+    """A row of the table `steps`."""
+
+    met: int
+    median_ms: int
+    p90_ms: int
+    hints: int
+    hinted: int
+    predicted: int
+    wrong: int
+
+
+class PredictionRow(CountRow):
+    """A row of the table `predictions`."""
+
+    given: str
+    truth: str
+
+
+class MistakeRow(CountRow):
+    """A row of the table `mistakes`."""
+
+    text: str
+    said: str
+    sandboxes: int
+
+
+class DeadEndRow(CountRow):
+    """A row of the table `dead_ends`."""
+
+    phase: str
+    sandboxes: int
+
+
+class HighestBar(TypedDict):
+    """The highest bar, for readers who do not see the bars."""
+
+    label: str
+    value: str
+
+
+B = TypeVar("B", bound=InLab)
+R = TypeVar("R", bound=InLab)
 
 
 class Plot(NamedTuple):
@@ -26,18 +81,18 @@ class Plot(NamedTuple):
     """
 
     name: str
-    title: Any
-    unit: Any
+    title: Text
+    unit: Text
     labels: list[str]
     values: list[float]
-    columns: tuple[Any, ...]
-    rows: list[tuple[Any, ...]]
+    columns: tuple[Text, ...]
+    rows: list[tuple[object, ...]]
     is_cut: bool
     digits: int = 0
 
     @property
-    def highest(self) -> dict[str, Any] | None:
-        """Return the highest bar, for readers who do not see the bars.  None: every bar is zero."""
+    def highest(self) -> HighestBar | None:
+        """Return the highest bar.  None: every bar is zero."""
         value = max(self.values, default=0)
         return {"label": self.labels[self.values.index(value)], "value": f"{value:.{self.digits}f}"} if value else None
 
@@ -54,9 +109,10 @@ def analytics_of(course: Course) -> Analytics:
     result = Result(JOB, course.slug)
     if result.manifest is None:
         return Analytics(None, ())
-    steps, predictions, mistakes, dead_ends = (
-        _in_order(course, result, table) for table in ("steps", "predictions", "mistakes", "dead_ends")
-    )
+    steps = _in_order(course, result, "steps", StepsRow)
+    predictions = _in_order(course, result, "predictions", PredictionRow)
+    mistakes = _in_order(course, result, "mistakes", MistakeRow)
+    dead_ends = _in_order(course, result, "dead_ends", DeadEndRow)
     made_at = datetime.fromtimestamp(result.manifest.made_ms / 1000, UTC)
     lab, step = _("Lab"), _("Step")
     return Analytics(
@@ -122,13 +178,13 @@ PHASES = {"predict": "Predict", "do": "Act and observe", "say": "Report your obs
 
 def _plot(
     name: str,
-    title: Any,
-    unit: Any,
-    bars: list[Row],
-    value: Callable[[Row], float],
-    columns: tuple[Any, ...],
-    cells: Callable[[Row], tuple[Any, ...]],
-    rows: list[Row],
+    title: Text,
+    unit: Text,
+    bars: list[B],
+    value: Callable[[B], float],
+    columns: tuple[Text, ...],
+    cells: Callable[[R], tuple[object, ...]],
+    rows: list[R],
     digits: int = 0,
 ) -> Plot:
     bars = bars[:MOST_STEPS]
@@ -145,29 +201,29 @@ def _plot(
     )
 
 
-def _in_order(course: Course, result: Result, table: str) -> list[Row]:
+def _in_order(course: Course, result: Result, table: str, shape: type[R]) -> list[R]:
     """Return rows of the course's labs, in the order of the course."""
     order = {lab: position for position, lab in enumerate(course.labs)}
-    rows = result.rows(table, most=MOST_STEPS * MOST_ROWS).rows
+    rows = result.rows(table, shape, most=MOST_STEPS * MOST_ROWS).rows
     return sorted(
         (row for row in rows if row["lab"] in order and row["lab"] in LABS),
         key=lambda row: (order[row["lab"]], row["step"]),
     )
 
 
-def _summed(rows: list[Row]) -> list[Row]:
+def _summed(rows: Iterable[CountRow]) -> list[CountRow]:
     """One a step."""
-    sums: dict[tuple[str, int], dict[str, Any]] = {}
+    sums: dict[tuple[str, int], CountRow] = {}
     for row in rows:
         total = sums.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})
         total["count"] += row["count"]
     return list(sums.values())
 
 
-def _number(row: Row) -> str:
+def _number(row: InLab) -> str:
     return LABS[row["lab"]].number
 
 
-def _answered(row: Row) -> str:
+def _answered(row: MistakeRow) -> str:
     """Return the answer in the reader's language if its text has no student's value; else one student's, in English."""
     return gettext(row["text"]) if row["text"] and "{" not in row["text"] else row["said"]

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from queueviz import engine, refusals
 from queueviz.access.rate_limits import Rate
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     off_ms: int
     late_ms: float
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         return {**self._asdict(), "refused": [refusal._asdict() for refusal in self.refused]}
 
 

@@ -1,12 +1,10 @@
 """The class channel, which all members of a course may read: the open poll, and how far each lab is open."""
 
-from typing import Any
-
 from queueviz.courses import polling
 from queueviz.courses.models import Course
 
 
-def content(slug: str) -> dict[str, Any] | None:
+def content(slug: str) -> dict[str, object] | None:
     """Return the content of `class/<course>`.  None: there is no such course.
 
     `poll` is the newest one, without answers: `voted` counts students, and `of` is all of them.

@@ -5,6 +5,7 @@ Sandboxes go first, one by one: where the engine does not answer, the place is s
 
 import shutil
 from collections.abc import Iterable
+from typing import cast
 
 from django.db import connection, transaction
 
@@ -71,7 +72,8 @@ def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
     rows = list(enrolments)
     gone = {enrolment.digest for enrolment in rows}
     for row, content in student_records.sessions_of(rows):
-        content[SEATS] = {slug: secret for slug, secret in content[SEATS].items() if digest(secret) not in gone}
+        seats = cast(dict[str, str], content[SEATS])
+        content[SEATS] = {slug: secret for slug, secret in seats.items() if digest(secret) not in gone}
         row.session_data = SESSIONS.SessionStore().encode(content)
         row.save(update_fields=["session_data"])
 

@@ -1,13 +1,13 @@
 """Sentences for the differences of a regrade, in the reader's language."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 
-KINDS: dict[str, Any] = {
+KINDS: Texts = {
     "score": _("Graded {live}, now {found}."),
     "journal": _('The journal records the result "{live}"; the checks compute "{found}".'),
     "unwritten": _('The checks compute "{found}", which is not in the journal: the server was killed before that.'),
@@ -25,14 +25,33 @@ KINDS: dict[str, Any] = {
 NOTHING = _("nothing")
 
 
-def sentence_of(row: Mapping[str, Any]) -> str:
+class DifferenceRow(TypedDict):
+    """A row of `Regrade.differences` (`regrading.Difference`)."""
+
+    submission: int
+    student: str
+    lab: str
+    kind: str
+    step: int | None
+    live: str
+    found: str
+
+
+class DifferenceLine(DifferenceRow):
+    """The same for a list."""
+
+    number: str  # of the lab
+    sentence: str
+
+
+def sentence_of(row: DifferenceRow) -> str:
     """Return the sentence of a row of `Regrade.differences`."""
     return str(KINDS[row["kind"]]).format(
         step=row["step"] or "–", live=row["live"] or NOTHING, found=row["found"] or NOTHING
     )
 
 
-def shown(row: Mapping[str, Any]) -> dict[str, Any]:
+def shown(row: DifferenceRow) -> DifferenceLine:
     """Return the row for a list: the student, the lab's number and the sentence."""
     lab = LABS.get(row["lab"])
     return {**row, "number": lab.number if lab is not None else row["lab"], "sentence": sentence_of(row)}

@@ -88,9 +88,9 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
     return into.getvalue()
 
 
-def _rows_of(owned: student_records.Belongings, *, scores: bool) -> dict[str, Any]:
+def _rows_of(owned: student_records.Belongings, *, scores: bool) -> dict[str, object]:
     course = owned.enrolment.course
-    tables: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, list[dict[str, object]]] = {}
     for row in owned.rows():
         [plain] = serializers.serialize("python", [row])
         hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
@@ -115,7 +115,7 @@ def _without_scores(path: Path) -> bytes:
     )
 
 
-def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[str, str]:
+def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, object]] | dict[str, str]:
     """Return the attempts in a journal.  One that cannot be graded is exported with the reason."""
     try:
         attempts = [_attempt(graded.attempt) for graded in grade(map(from_row, rows_since(journal, 0)))]
@@ -124,7 +124,7 @@ def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[
     return attempts if scores else [{**attempt, "score": None} for attempt in attempts]
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: Attempt) -> dict[str, object]:
     met = [
         {
             "step": step.step,

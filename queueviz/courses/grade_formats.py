@@ -17,7 +17,6 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from queueviz.courses.csv_cells import cell
 from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult
@@ -89,7 +88,7 @@ def grades_json(course: Course, students: Iterable[StudentResult], link: Link) -
     return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
-def gradescope(course: Course, student: StudentResult) -> dict[str, Any]:
+def gradescope(course: Course, student: StudentResult) -> dict[str, object]:
     """A `results.json`: its score is the sum of its tests.  Students see it there when they see it here."""
     visibility = VISIBLE if is_released(course) else LATER[Course.Feedback(course.feedback)]
     return {
@@ -114,11 +113,11 @@ def gradescope(course: Course, student: StudentResult) -> dict[str, Any]:
     }
 
 
-def exercism(result: LabResult) -> dict[str, Any]:
+def exercism(result: LabResult) -> dict[str, object]:
     """A `results.json` of one lab; `task_id` is the number of the step."""
     if not result.begun:
         return {"version": EXERCISM_VERSION, "status": "error", "message": "This lab was not begun.", "tests": []}
-    tests: list[dict[str, Any]] = []
+    tests: list[dict[str, object]] = []
     for step in result.steps:
         is_met = step.met is not None
         tests.append(
@@ -159,7 +158,7 @@ def at(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
-def _lab(result: LabResult, link: Link) -> dict[str, Any]:
+def _lab(result: LabResult, link: Link) -> dict[str, object]:
     return {
         "lab": result.lab.slug,
         "number": result.lab.number,
@@ -175,7 +174,7 @@ def _lab(result: LabResult, link: Link) -> dict[str, Any]:
     }
 
 
-def _step(step: StepResult) -> dict[str, Any]:
+def _step(step: StepResult) -> dict[str, object]:
     met = step.met
     return {
         "step": step.number,
@@ -212,7 +211,7 @@ def _csv(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return text.getvalue()
 
 
-def _zip(files: Iterator[tuple[str, dict[str, Any]]]) -> bytes:
+def _zip(files: Iterator[tuple[str, dict[str, object]]]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:

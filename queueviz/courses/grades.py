@@ -5,7 +5,7 @@ A grade is noted while a student works, from the engine's lab row.  A published 
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from django.utils import timezone
 
@@ -29,6 +29,15 @@ class Step(TypedDict):
     truth: str | None
     accurate: bool | None
     hints: int
+
+
+class Receipt(TypedDict):
+    """The server's receipt of an answer; as `Grade.receipts` has it."""
+
+    step: int
+    part: str
+    seq: int
+    digest: str
 
 
 class StepResult(NamedTuple):
@@ -139,13 +148,13 @@ def _noted(grade: Grade, row: LabRow) -> bool:
     return before != (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
 
 
-def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
+def _receipts(kept: Mapping[str, list[Receipt]], row: LabRow) -> dict[str, list[Receipt]]:
     """Return the receipts with the new ones added.  None is removed: a journal changed later has other digests."""
     name = str(row["attempt"])
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))
     added = [
-        {"step": receipt["step"], "part": receipt["part"], "seq": int(receipt["seq"]), "digest": receipt["digest"]}
+        Receipt(step=receipt["step"], part=receipt["part"], seq=int(receipt["seq"]), digest=receipt["digest"])
         for receipt in row["receipts"]
         if not known or int(receipt["seq"]) > known[-1]["seq"]
     ][:left]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from django.utils import timezone
 
@@ -159,6 +159,6 @@ def _ms(at: datetime | None) -> int | None:
     return None if at is None else round(at.timestamp() * 1000)
 
 
-def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, Any]:
+def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, object]:
     """Return the content of `grid/<course>`: a map of rows, so that a delta has only changes."""
     return {"course": {"title": course.title, "students": len(rows), **counts(rows)}, "tiles": dict(rows)}

@@ -1,10 +1,10 @@
 """Words of the live grid, for the first paint and for the browser."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-STATES: dict[str, Any] = {
+from queueviz.texts import Texts
+
+STATES: Texts = {
     "stuck": _("stuck"),
     "asking": _("asking"),
     "idle": _("idle"),
@@ -15,7 +15,7 @@ STATES: dict[str, Any] = {
 }
 """In the order of need: who is stuck is seen first."""
 
-BROADCASTS: dict[str, Any] = {
+BROADCASTS: Texts = {
     "crash_member": _("Crash one member"),
     "slow_message": _("Make one message slow"),
     "hang_broker": _("Hang a broker"),
@@ -25,7 +25,7 @@ BROADCASTS: dict[str, Any] = {
 }
 """What can be broadcast, by kind of intervention."""
 
-DONE: dict[str, Any] = {
+DONE: Texts = {
     **BROADCASTS,
     "freeze": _("Freeze all"),
     "release": _("Continue"),
@@ -34,7 +34,7 @@ DONE: dict[str, Any] = {
     "give_back": _("Return control"),
 }
 
-HELD: dict[str, Any] = {
+HELD: Texts = {
     "hold.frozen": _("Your teacher stopped time for all students. It resumes for all of you together."),
     "hold.acts": _("Your teacher controls this sandbox. You can read and answer."),
     "hold.coming": _("From your teacher in {s} s: {what}"),
@@ -42,7 +42,7 @@ HELD: dict[str, Any] = {
 }
 """What a student is shown of it."""
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     **{f"grid.{state}": word for state, word in STATES.items()},
     "grid.since": _("{state} {age}"),
     "grid.sort": _("Sort now, moves {n}"),

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -49,11 +49,89 @@ class Difference(NamedTuple):
     found: str = ""
 
 
+class OfSandbox(TypedDict):
+    """A row of a table of the job `grading`."""
+
+    sandbox: str
+
+
+class AttemptRow(OfSandbox):
+    """A row of `attempts`."""
+
+    lab: str
+    attempt: int
+    exam: bool
+    met: int
+    steps: int
+    score: int
+    finished: bool
+
+
+class MetStepRow(OfSandbox):
+    """A row of `steps`."""
+
+    lab: str
+    attempt: int
+    step: int
+    at_ms: int
+    given: str | None
+    truth: str | None
+    accurate: bool | None
+    hints: int
+
+
+class RecordedReceipt(OfSandbox):
+    """A row of `receipts`."""
+
+    lab: str
+    attempt: int
+    seq: int
+    digest: str
+
+
+class RecordedDifference(OfSandbox):
+    """A row of `differences`."""
+
+    lab: str
+    step: int | None
+    live: str | None
+    found: str | None
+
+
+class UnreadJournal(OfSandbox):
+    """A row of `unread`."""
+
+    why: str
+
+
+class Tables(NamedTuple):
+    """The rows of `grading` by sandbox."""
+
+    attempts: dict[str, list[AttemptRow]]
+    steps: dict[str, list[MetStepRow]]
+    receipts: dict[str, list[RecordedReceipt]]
+    differences: dict[str, list[RecordedDifference]]
+    unread: dict[str, list[UnreadJournal]]
+
+
+class Worth(TypedDict):
+    """A result to publish."""
+
+    attempt: int
+    exam: bool
+    score: int
+    finished: bool
+    steps: list[Step]
+
+
 class Published(NamedTuple):
     """The numbers of submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
 
     changed: int
     went_on: int
+
+
+R = TypeVar("R", bound=OfSandbox)
 
 
 def submissions_of(course: Course) -> list[Submission]:
@@ -67,25 +145,30 @@ def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mappi
 
     `reruns`: by sandbox, the point from which a run that was executed again differs.  Raises CorruptRecord.
     """
-    tables = {name: _by_sandbox(result, name) for name in ("attempts", "steps", "receipts", "differences", "unread")}
-    worths: dict[str, Any] = {}
+    tables = Tables(
+        _by_sandbox(result, "attempts", AttemptRow),
+        _by_sandbox(result, "steps", MetStepRow),
+        _by_sandbox(result, "receipts", RecordedReceipt),
+        _by_sandbox(result, "differences", RecordedDifference),
+        _by_sandbox(result, "unread", UnreadJournal),
+    )
+    worths: dict[str, Worth] = {}
     differences: list[Difference] = []
     for work in submissions_of(course):
         slug = "" if work.sandbox is None else work.sandbox.slug
-        rows = {name: table.get(slug, []) for name, table in tables.items()}
-        best = _best(rows["attempts"], work.lab)
-        mine = _differences(work, best, rows, (reruns or {}).get(slug))
+        best = _best(tables.attempts.get(slug, []), work.lab)
+        mine = _differences(work, best, tables, (reruns or {}).get(slug))
         differences += [
             *mine[:MOST_OF_ONE],
             *([_of(work, "more", found=str(len(mine) - MOST_OF_ONE))] if len(mine) > MOST_OF_ONE else []),
         ]
         if best is not None and not any(difference.kind in UNTRUSTED for difference in mine):
-            worths[str(work.pk)] = _worth(best, rows["steps"])
+            worths[str(work.pk)] = _worth(best, tables.steps.get(slug, []))
     made = Regrade.objects.create(
         course=course,
         began_at=began_at,
         found=worths,
-        attempts=sum(map(len, tables["attempts"].values())),
+        attempts=sum(map(len, tables.attempts.values())),
         differences=[difference._asdict() for difference in differences],
     )
     kept = course.regrades.values_list("pk", flat=True)[:KEPT_REGRADES]
@@ -122,18 +205,17 @@ def publish(made: Regrade) -> Published:
     return Published(changed, went_on)
 
 
-def _differences(
-    work: Submission, best: Mapping[str, Any] | None, rows: Mapping[str, list[dict[str, Any]]], rerun: str | None
-) -> list[Difference]:
+def _differences(work: Submission, best: AttemptRow | None, tables: Tables, rerun: str | None) -> list[Difference]:
     if work.sandbox is None:
         return [_of(work, "gone")]
-    if rows["unread"]:
-        return [_of(work, "unread", found=rows["unread"][0]["why"])]
+    slug = work.sandbox.slug
+    if unread := tables.unread.get(slug):
+        return [_of(work, "unread", found=unread[0]["why"])]
     differences: list[Difference] = []
-    for row in rows["differences"]:
+    for row in tables.differences.get(slug, []):
         kind = "unwritten" if row["live"] is None else "journal"
         differences.append(_of(work, kind, row["step"], row["live"] or "", row["found"] or "", lab=row["lab"]))
-    differences += _changed_answers(work, rows["attempts"], rows["receipts"])
+    differences += _changed_answers(work, tables.attempts.get(slug, []), tables.receipts.get(slug, []))
     if rerun is not None:
         differences.append(_of(work, "rerun", found=rerun))
     if best is None:
@@ -153,7 +235,7 @@ def _differences(
 
 
 def _changed_answers(
-    work: Submission, attempts: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]
+    work: Submission, attempts: Iterable[AttemptRow], rows: Iterable[RecordedReceipt]
 ) -> list[Difference]:
     """The first answer of each attempt that the journal has not as it was received; all later digests differ too."""
     grade: Grade | None = getattr(work, "grade", None)
@@ -172,7 +254,7 @@ def _changed_answers(
     return differences
 
 
-def _worth(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _worth(best: AttemptRow, rows: Iterable[MetStepRow]) -> Worth:
     steps: list[Step] = [
         {
             "step": row["step"],
@@ -208,16 +290,16 @@ def _shown(truth: str | None) -> str | None:
         return truth
 
 
-def _best(rows: Iterable[dict[str, Any]], lab: str) -> dict[str, Any] | None:
+def _best(rows: Iterable[AttemptRow], lab: str) -> AttemptRow | None:
     """The attempt that counts: as live, the first of the best."""
     return max((row for row in rows if row["lab"] == lab), key=lambda row: row["score"], default=None)
 
 
-def _by_sandbox(result: Result, table: str) -> dict[str, list[dict[str, Any]]]:
-    read = result.rows(table, most=MOST_ROWS)
+def _by_sandbox(result: Result, table: str, shape: type[R]) -> dict[str, list[R]]:
+    read = result.rows(table, shape, most=MOST_ROWS)
     if read.is_cut:
         raise CorruptRecord(f"{table} has more than {MOST_ROWS} rows")
-    by_sandbox: dict[str, list[dict[str, Any]]] = {}
+    by_sandbox: dict[str, list[R]] = {}
     for row in read.rows:
         by_sandbox.setdefault(row["sandbox"], []).append(row)
     return by_sandbox

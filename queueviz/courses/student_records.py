@@ -1,7 +1,7 @@
 """Everything stored about a student, in all locations: exactly this is exported, and exactly this is deleted."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import NestedObjects
@@ -61,7 +61,7 @@ def of(enrolment: Enrolment) -> Belongings:
     return Belongings(enrolment, sandboxes, others)
 
 
-def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSession, dict[str, Any]]]:
+def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSession, dict[str, object]]]:
     """Return sessions stored here that have one of these places: row and content."""
     places = list(enrolments)
     if not places:

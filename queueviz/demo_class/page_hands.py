@@ -112,10 +112,10 @@ class PageHands:
         kind, _, rest = channel.partition("/")
         return picture(self._pages.url, self._pages.cookies, f"{kind}/{self._slug}/{rest}".rstrip("/"))
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         name = next(name for name, kind in BY_NAME.items() if type(question) is kind)
         arguments = {name: value for name, value in vars(question).items() if value is not None}
-        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(arguments, doseq=True)}").json()
+        answer: dict[str, object] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(arguments, doseq=True)}").json()
         return answer
 
     # What a script does not have: of the page, and of the person before it.

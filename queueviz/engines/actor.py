@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from queueviz.engines import wire
 from queueviz.engines.engine_side import Side
@@ -239,7 +239,7 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
             return lease
 
 
-def options(name: str) -> dict[str, Any]:
+def options(name: str) -> dict[str, object]:
     """Return Ray's actor options: named, detached from its creator, restarted without limit, no call repeated."""
     return {
         "name": name,

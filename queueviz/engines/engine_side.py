@@ -70,7 +70,7 @@ class Side:
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
-    def _on_call(self, number: int, verb: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _on_call(self, number: int, verb: str, args: tuple[Any, ...], named: dict[str, object]) -> None:
         future: Future[Any]
         try:
             future = getattr(self._port, verb)(*args, **named)
@@ -131,7 +131,7 @@ class Side:
             return self._send(wire.pack_failure(call, error))
         return self._done(call, None)
 
-    def _on_viewer(self, number: int, does: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _on_viewer(self, number: int, does: str, args: tuple[Any, ...], named: dict[str, object]) -> None:
         """`does`: a method of the hub whose first argument is the viewer, and that answers nothing."""
         if (viewer := self._viewers.get(number)) is not None:
             getattr(self._hub, does)(viewer, *args, **named)

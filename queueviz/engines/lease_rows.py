@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError, InterfaceError, InternalError, OperationalError, connections, transaction
 from django.db.models import Q, QuerySet
@@ -162,12 +162,13 @@ def _lost(engine: str) -> LeaseLost:
     return LeaseLost(f"the lease of the engine {engine} has run out in the database")
 
 
-def _with_short_waits(database: dict[str, Any]) -> dict[str, Any]:
+def _with_short_waits(database: dict[str, object]) -> dict[str, object]:
     """Return the settings of the same database with short waits."""
-    options = dict(database.get("OPTIONS", {}))
-    if database["ENGINE"].endswith("sqlite3"):
+    options = dict(cast(dict[str, object], database.get("OPTIONS", {})))
+    backend = str(database["ENGINE"])
+    if backend.endswith("sqlite3"):
         options["timeout"] = WAIT_S
-    elif database["ENGINE"].endswith("postgresql"):
+    elif backend.endswith("postgresql"):
         options |= {
             "connect_timeout": WAIT_S,
             "tcp_user_timeout": WAIT_S * 1_000,
@@ -175,5 +176,5 @@ def _with_short_waits(database: dict[str, Any]) -> dict[str, Any]:
             "keepalives_interval": 1,
             "keepalives_count": WAIT_S,
         }
-        options["options"] = options.get("options", "") + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
+        options["options"] = str(options.get("options", "")) + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
     return {**database, "OPTIONS": options, "CONN_MAX_AGE": None}

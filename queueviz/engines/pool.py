@@ -38,7 +38,7 @@ class Pool:
     A sandbox stays with its engine as long as the pool lives.  New ones go to the engine that has fewest.
     """
 
-    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, Any]) -> None:
+    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, object]) -> None:
         """Raises Locked when another process has this data home, OSError when it cannot be used."""
         home.mkdir(parents=True, exist_ok=True)
         self._home, self._config, self._number = home, config, number

@@ -11,6 +11,7 @@ from sandbox.control.branch_orders import AnyOrder, RunOrder
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.hosting.registry import NotHeld
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.host import HostStatus, OpenedRow
 
 Place = Any  # what a pool calls an engine
 Listener = Callable[[Place, Message | None], None]  # which engine, what it said; None: it ended
@@ -83,10 +84,10 @@ class PoolPort:
             raise AttributeError(verb)
         return partial(self._to_one, verb)
 
-    def create(self, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+    def create(self, slug: str, *args: Any, **named: Any) -> "Future[OpenedRow]":
         return self._make("create", slug, *args, **named)
 
-    def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
+    def branch(self, slug: str, order: "AnyOrder") -> "Future[OpenedRow]":
         """The parent's engine shows its journal first: another one may make the branch."""
         if isinstance(order, RunOrder):
             return self._make("branch", slug, order)
@@ -119,26 +120,28 @@ class PoolPort:
 
         return gathered(list(asked.values()), in_order)
 
-    def status(self) -> "Future[dict[str, Any]]":
+    def status(self) -> "Future[HostStatus]":
         """Return the status as of one engine, with `engines`, their number; engines being started again are left
         out.
         """
         return gathered(list(self.statuses().values()), self.merged, some=True)
 
-    def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
+    def statuses(self) -> "dict[str, Future[HostStatus]]":
         """Return the answer of each engine, by its name or its number, from 1 on."""
         return {
             str(engine + 1) if isinstance(engine, int) else str(engine): self._call(engine, "status")
             for engine in self.pool.engines()
         }
 
-    def merged(self, statuses: list[dict[str, Any]]) -> dict[str, Any]:
+    def merged(self, statuses: "list[HostStatus]") -> "HostStatus":
         """The statuses of the engines that answered, as one."""
-        total = {name: sum(status[name] for status in statuses) for name in ("awake", "known", "cap", "fds")}
-        for name in ("sandboxes", "attached"):
-            total[name] = {slug: row for status in statuses for slug, row in status[name].items()}
         return {
-            **total,
+            "awake": sum(status["awake"] for status in statuses),
+            "known": sum(status["known"] for status in statuses),
+            "cap": sum(status["cap"] for status in statuses),
+            "fds": sum(status["fds"] for status in statuses),
+            "sandboxes": {slug: row for status in statuses for slug, row in status["sandboxes"].items()},
+            "attached": {slug: row for status in statuses for slug, row in status["attached"].items()},
             "fd_limit": sum(status["fd_limit"] for status in statuses),
             "engines": self.pool.size,
             "engines_answering": len(statuses),
@@ -150,7 +153,7 @@ class PoolPort:
         asked = [self.pool.ask(engine, "figures") for engine in self.pool.engines()]
         return gathered(asked, lambda figures: figures, some=True)
 
-    def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+    def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
         return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *args, **named))
 
     def _to_one(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":

@@ -4,7 +4,7 @@ import os
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from queueviz.engines import MOST_ENGINES
 from sandbox.kernel.errors import EngineBusy
@@ -69,7 +69,13 @@ def stop(name: str) -> None:
     ray.kill(actor, no_restart=True)
 
 
-def _this_machine() -> dict[str, Any]:
+class Machine(TypedDict):
+    """This machine's address in the cluster, where it has several."""
+
+    _node_ip_address: NotRequired[str]
+
+
+def _this_machine() -> "Machine":
     from django.conf import settings
 
     return {"_node_ip_address": settings.QUEUEVIZ_RAY_NODE} if settings.QUEUEVIZ_RAY_NODE else {}

@@ -26,7 +26,7 @@ class Begin(NamedTuple):
     home: str
     config: HostConfig
     share: Share
-    logging: dict[str, Any]
+    logging: dict[str, object]
 
 
 def pack(message: Message) -> bytes:

@@ -51,7 +51,7 @@ class Tally:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self.tests: dict[str, dict[str, Any]] = {}
+        self.tests: dict[str, dict[str, object]] = {}
         self.unread: dict[str, None] = {}  # each worker reports them
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from queueviz.fidelity.ledger import Claim
 
@@ -71,9 +71,24 @@ def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
         )
 
 
-def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
-    """`[{"row", "claim", "tests": [{"id", "outcome"}]}]`, a row without a test included."""
-    tests: dict[str, list[dict[str, str]]] = {claim.row: [] for claim in claims}
+class ShowingTest(TypedDict):
+    """A test that shows a row."""
+
+    id: str
+    outcome: str
+
+
+class RowTests(TypedDict):
+    """A row of the ledger with its tests."""
+
+    row: str
+    claim: str
+    tests: list[ShowingTest]
+
+
+def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[RowTests]:
+    """Return each row with its tests, a row without a test included."""
+    tests: dict[str, list[ShowingTest]] = {claim.row: [] for claim in claims}
     for outcome in outcomes:
         for row in dict.fromkeys(outcome.rows):
             if row in tests:
@@ -81,7 +96,7 @@ def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[st
     return [{"row": claim.row, "claim": claim.claim, "tests": tests[claim.row]} for claim in claims]
 
 
-def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
+def faults(listed: Iterable[RowTests], known: Mapping[str, Claim], ended: Run) -> list[str]:
     """Return the ledger's faults: rows no test shows, marks of unknown rows, tests that did not pass."""
     sentences = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:

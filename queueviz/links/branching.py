@@ -1,7 +1,6 @@
 """Branches of a sandbox: a sandbox of one's own that was the same run up to an event (docs/branches.md)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from queueviz import engine
 from queueviz.access import policy
@@ -12,6 +11,7 @@ from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.host import HostedRow
 
 
 def branch(
@@ -20,7 +20,7 @@ def branch(
     *,
     at: int,
     without: Iterable[int] = (),
-    instead: Mapping[int, Mapping[str, Any]] | None = None,
+    instead: Mapping[int, Mapping[str, object]] | None = None,
 ) -> ownership.Created:
     """Begin to make a branch of the visible run.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
     visit = policy.visit_at(visitor, slug, "see")
@@ -56,9 +56,9 @@ def demand_answers_given(visit: policy.Visit) -> None:
         raise releases.withheld()
 
 
-def state(slug: str) -> dict[str, Any]:
+def state(slug: str) -> HostedRow:
     """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`."""
-    row: dict[str, Any] | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
+    row: HostedRow | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
         raise ActionRefused(404, "Sandbox {slug} does not exist.", "It may have expired.", slug=slug)
     return row

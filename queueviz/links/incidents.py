@@ -6,7 +6,7 @@ journal.  Both are cached here for a while, since a journal does not change.
 
 import time
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -44,7 +44,52 @@ def order(incident: Incident) -> RunOrder:
     return order_of(incident, host_config())
 
 
-def cards(visitor: Visitor) -> list[dict[str, Any]]:
+class LabLink(TypedDict):
+    """The lab that explains an incident."""
+
+    address: str
+    number: str
+    title: str
+
+
+class IncidentTexts(TypedDict):
+    """An incident in the reader's language."""
+
+    slug: str
+    title: str
+    symptom: str
+    cause: str
+    mend: str
+    until_ms: int
+    lab: LabLink
+    markers: int
+
+
+class IncidentCard(IncidentTexts):
+    """An incident of the gallery."""
+
+    mine: str | None  # address of a sandbox in which the visitor opened it
+    recipe: str  # address
+
+
+class MarkerNote(TypedDict):
+    """A marker found in the journal."""
+
+    seq: int
+    number: int
+    title: str
+    text: str
+    question: str
+    address: str
+
+
+class ShownIncident(IncidentTexts):
+    """The incident of a sandbox with its markers so far."""
+
+    notes: list[MarkerNote]
+
+
+def cards(visitor: Visitor) -> list[IncidentCard]:
     """All of the gallery, in the reader's language; `mine`: the address of a sandbox in which it was opened."""
     mine: dict[str, str] = {}
     for sandbox in policy.sandboxes_of(visitor):
@@ -60,7 +105,7 @@ def cards(visitor: Visitor) -> list[dict[str, Any]]:
     ]
 
 
-def said(incident: Incident) -> dict[str, Any]:
+def said(incident: Incident) -> IncidentTexts:
     """Return its texts in the reader's language, and the lab that explains it."""
     lab = LABS[incident.lab]
     return {
@@ -75,12 +120,12 @@ def said(incident: Incident) -> dict[str, Any]:
     }
 
 
-def shown(slug: str) -> dict[str, Any] | None:
+def shown(slug: str) -> ShownIncident | None:
     """Return the incident of a sandbox for its replay, with the markers found so far.  None: it has no incident."""
     recalled = _recall(slug)
     if recalled is None:
         return None
-    notes = [
+    notes: list[MarkerNote] = [
         {
             "seq": note.seq,
             "number": number,

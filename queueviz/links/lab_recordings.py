@@ -2,7 +2,7 @@
 
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from django.conf import settings
@@ -21,7 +21,7 @@ class LabRecording(NamedTuple):
     """`notes`: seq, text and values of each step that was met; `lasts_ms`: of the sandbox's clock."""
 
     path: Path
-    notes: list[tuple[int, str, dict[str, Any]]]
+    notes: list[tuple[int, str, dict[str, object]]]
     lasts_ms: int
 
 

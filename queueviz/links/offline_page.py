@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.html import json_script
 from django.utils.safestring import mark_safe
 
-from queueviz.boards.js_texts import texts
+from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.operations.module_graph import imported
 
@@ -53,11 +53,11 @@ def _address(module: str) -> str:
     return f"data:text/javascript,{quote(source, safe=LEFT_ALONE)}"
 
 
-def _said() -> dict[str, Any]:
+def _said() -> PageTexts:
     """The texts of the families that the modules name."""
     families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
     words = texts(PLAYER_WORDS)
-    return words | {"texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}
+    return {**words, "texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}
 
 
 def _style(name: str) -> str:

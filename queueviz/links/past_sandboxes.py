@@ -4,22 +4,37 @@ import atexit
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypedDict, cast
 
 from queueviz import engine
 from queueviz.access.rate_limits import Rate
-from queueviz.links.reruns import Play
+from queueviz.links.reruns import Play, PlayMessage
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.snapshot import Snapshot
 
 LIMITS = HostLimits()
 MOMENTS = Rate(LIMITS.moments_per_minute / 60, LIMITS.moments_per_minute, what="events")
 EXECUTE = "sandbox.simulation.moment"
 
 
+class PastState(TypedDict):
+    """A sandbox at an event, as `simulation.moment` prints it."""
+
+    seq: int
+    state: str
+    snapshot: Snapshot | None  # None: it is asleep
+    channels: dict[str, Mapping[str, object]]  # data by channel, without the slug
+
+
 class Moment(Play):
-    """`result`: as `moment_at` returns it."""
+    """The execution up to one event."""
+
+    @property
+    def past(self) -> PastState | None:
+        """Return the result.  None: there is none yet."""
+        return cast("PastState | None", self.result)
 
     def __init__(self, slug: str, at: int, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__(slug, "moment", [EXECUTE, str(engine.directory_of(slug))], {"at": at}, most_s=LIMITS.moment_s)
@@ -30,7 +45,7 @@ class Moment(Play):
         self._drop_unasked()
         super().run()
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _hear(self, message: PlayMessage) -> None:
         super()._hear(message)
         self._drop_unasked()
 

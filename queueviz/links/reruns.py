@@ -14,8 +14,9 @@ import sys
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import orjson
 
@@ -41,6 +42,21 @@ class Holder(NamedTuple):
 SERVER = Holder("")
 
 
+class PlayRefusal(TypedDict):
+    """The reason a play ended without a result."""
+
+    message: str
+    values: dict[str, object]
+
+
+class PlayMessage(TypedDict, total=False):
+    """A line of a play."""
+
+    progress: float
+    result: object
+    refused: PlayRefusal
+
+
 class Play:
     """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
 
@@ -49,7 +65,7 @@ class Play:
         slug: str,
         kind: str,
         arguments: list[str],
-        order: dict[str, Any],
+        order: Mapping[str, object],
         *,
         holder: Holder = SERVER,
         most_s: float = LIMITS.play_s,
@@ -61,8 +77,8 @@ class Play:
         self.holder = holder
         self.state = "waiting"
         self.progress = 0.0
-        self.result: dict[str, Any] | None = None
-        self.refused: dict[str, Any] | None = None  # message and values
+        self.result: object = None  # of a play that is done; its reader knows its type
+        self.refused: PlayRefusal | None = None
         self._command = [sys.executable, "-m", *arguments]
         self._most_s = most_s
         self._process: subprocess.Popen[bytes] | None = None
@@ -118,7 +134,7 @@ class Play:
                     words.read().decode(errors="replace"),
                 )
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _hear(self, message: PlayMessage) -> None:
         self.progress = message.get("progress", self.progress)
         if self.state == "running" and "result" in message:
             self.result, self.state = message["result"], "done"

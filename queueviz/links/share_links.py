@@ -9,7 +9,7 @@ lead to the sandbox itself, and end when it is made private.
 import secrets
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 from django.conf import settings
 from django.utils import timezone
@@ -39,6 +39,14 @@ FAILED = "failed"  # in `Grant.shows`, beside what it shows
 SEQS = ("first", "last", "at")  # of what a link shows, in the audit
 
 
+class Seqs(TypedDict, total=False):
+    """The events a link shows."""
+
+    first: int
+    last: int
+    at: int
+
+
 class Note(NamedTuple):
     """A note of the author at an event; the player pauses there."""
 
@@ -55,7 +63,7 @@ class Shown(NamedTuple):
     language: str
     notes: tuple[Note, ...]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         return {**self._asdict(), "notes": [note._asdict() for note in self.notes]}
 
 
@@ -142,7 +150,7 @@ def _demand_open(sandbox: Sandbox) -> None:
         )
 
 
-def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str, Any], label: str, days: int) -> str:
+def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str, object], label: str, days: int) -> str:
     if days not in LIVES_DAYS:
         raise ActionRefused(
             422,
@@ -169,7 +177,8 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
             shows=shows,
             expires_at=timezone.now() + timedelta(days=days),
         )
-    ownership.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
+    seqs = cast(Seqs, {name: shows[name] for name in SEQS if name in shows})
+    ownership.record(visitor, "share", sandbox.slug, kind=kind.value, **seqs)
     return secret
 
 

@@ -1,7 +1,6 @@
 """One board with all its viewers: read once, compared once, encoded once."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sized
 
 from queueviz.live import frames
 from queueviz.live.socket_costs import Figures
@@ -73,7 +72,7 @@ class Channel:
         self._reading = reading
         delta = self._delta(reading, difference, pace_changed=pace_changed) if moved and not fresh else None
         if moved:
-            self._set_interval(reading.data, frames.size_of(delta) if delta is not None else 0)
+            self._set_interval(reading.data.get("queues", ()), frames.size_of(delta) if delta is not None else 0)
         for viewer in list(self.viewers):
             watch = viewer.watches[self.name]
             if moved and delta is None:
@@ -113,11 +112,11 @@ class Channel:
         text = frames.delta(self.name, self._n, reading, difference, pace_changed=pace_changed)
         return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
-    def _set_interval(self, data: Mapping[str, Any], size_bytes: int) -> None:
+    def _set_interval(self, queues: Sized, size_bytes: int) -> None:
         """Set the interval: the board's shortest one, longer for large deltas, to limit the bytes per second of a
         viewer.
         """
         if self.name.startswith("board/"):
-            many = len(data.get("queues", ())) > MANY_QUEUES
+            many = len(queues) > MANY_QUEUES
             least_s = MANY_QUEUES_INTERVAL_S if many else self.least_s
             self.interval_s = min(LONGEST_INTERVAL_S, max(least_s, size_bytes / self.limits.board_bytes_per_s))

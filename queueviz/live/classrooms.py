@@ -1,7 +1,7 @@
 """The live class channel, the same for all in a course (`class/<course>`): its poll, and how far its labs are open."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from channels.db import database_sync_to_async
 
@@ -17,6 +17,6 @@ class Classroom:
     def __init__(self, _port: "EnginePort", slug: str) -> None:
         self._slug = slug
 
-    async def read(self) -> Mapping[str, Any] | None:
-        contents: Mapping[str, Any] | None = await database_sync_to_async(content)(self._slug)
+    async def read(self) -> Mapping[str, object] | None:
+        contents: Mapping[str, object] | None = await database_sync_to_async(content)(self._slug)
         return contents

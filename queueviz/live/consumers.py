@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlparse
 
 import orjson
@@ -37,6 +38,14 @@ MAX_MESSAGE_CHARS = 16_384
 MAX_SEQ = 2**63 - 1
 
 
+class Slow(NamedTuple):
+    """A message that waits for the engine or the database."""
+
+    kind: str  # sub, unsub, here
+    channel: str = ""
+    after: object = None  # the last fact its reader has
+
+
 class LiveConsumer(AsyncWebsocketConsumer):
     """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
 
@@ -55,14 +64,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
         finally:
             self._leave()
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
+    async def dispatch(self, message: dict[str, object]) -> None:
         """Call the handler without checking this thread's database connections each time: database calls do that
         themselves.
         """
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
-        if not _is_own_origin(self.scope) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
+        headers = dict(self.scope.get("headers", ()))
+        if not _is_own_origin(headers) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
             await self.close()
             return
         self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
@@ -85,7 +95,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke, or may not wake
         self.viewer = Viewer(self._say, self.close, self._may_see, self.visitor.address, limits, self.visitor)
         self.hub.enter(self.viewer)
-        self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(limits.waiting_messages)
+        self._waiting: asyncio.Queue[Slow] = asyncio.Queue(limits.waiting_messages)
         self._work = asyncio.create_task(self._carry_out(self.viewer))
 
     async def disconnect(self, code: int) -> None:
@@ -117,16 +127,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
         elif message.get("k") == "sub":
             await self.viewer.send(frames.end(str(message.get("ch"))[:1_000], "too_many_messages"))
 
-    async def _heard(self, viewer: Viewer, message: dict[str, Any]) -> None:
+    async def _heard(self, viewer: Viewer, message: dict[str, object]) -> None:
         """Take a message without waiting for the engine or the database: the socket's end would wait behind it."""
         kind, ch = message.get("k"), message.get("ch")
-        if kind in ("sub", "unsub") and isinstance(ch, str):
+        if isinstance(kind, str) and kind in ("sub", "unsub") and isinstance(ch, str):
             try:
-                self._waiting.put_nowait(message)
+                self._waiting.put_nowait(Slow(kind, ch, message.get("after")))
             except asyncio.QueueFull:
                 await viewer.send(frames.end(ch[:1_000], "too_many_messages"))
-        elif kind == "ack" and isinstance(message.get("n"), dict):
-            painted = {name: n for name, n in message["n"].items() if isinstance(n, int)}
+        elif kind == "ack" and isinstance(received := message.get("n"), dict):
+            painted = {name: n for name, n in received.items() if isinstance(n, int)}
             self.courses.acknowledge(viewer, painted)
             self.hub.acknowledge(viewer, painted)
         elif kind == "vis":
@@ -134,23 +144,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
         elif kind == "ping":
             await viewer.send(frames.encode({"k": "pong", "t": message.get("t")}))
             if self.visitor.session is not None and self._waiting.empty():
-                self._waiting.put_nowait({"k": "here", "ch": ""})
+                self._waiting.put_nowait(Slow("here"))
 
     async def _carry_out(self, viewer: Viewer) -> None:
         """Carry out slow messages one after the other, in the order received, until the socket ends."""
         while True:
-            message = await self._waiting.get()
-            ch = message["ch"]
+            kind, ch, after = await self._waiting.get()
             try:
-                if message["k"] == "here":
+                if kind == "here":
                     await self.hub.turns.ask(lambda: database_sync_to_async(_note)(self.visitor))
-                elif message["k"] == "unsub":
+                elif kind == "unsub":
                     (self.hub if course_of(ch) is None else self.courses).leave(viewer, ch)
                 elif course_of(ch) is not None:
                     await self.courses.join(viewer, ch)
                 else:
                     await self._wake(ch)
-                    await self.hub.join(viewer, ch, _seq(message.get("after")))
+                    await self.hub.join(viewer, ch, _seq(after))
             except Exception:  # one channel that cannot be opened must not silence the others
                 log.exception("opening a channel failed")
                 await viewer.send(frames.end(ch[:1_000], "failed"))
@@ -212,17 +221,16 @@ def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
         return False
 
 
-def _is_own_origin(scope: dict[str, Any]) -> bool:
+def _is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
     """A page of another site may not open our socket; a program sends no Origin and gets no cookies either."""
-    headers = dict(scope.get("headers", ()))
-    origin: bytes | None = headers.get(b"origin")
+    origin = headers.get(b"origin")
     if origin is None:
         return True
-    host: bytes = headers.get(b"host", b"")
+    host = headers.get(b"host", b"")
     return urlparse(origin.decode("latin-1")).netloc.lower() == host.decode("latin-1").lower()
 
 
-def _parsed(text: str | None) -> dict[str, Any] | None:
+def _parsed(text: str | None) -> dict[str, object] | None:
     if text is None or len(text) > MAX_MESSAGE_CHARS:
         return None
     try:

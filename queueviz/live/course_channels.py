@@ -36,7 +36,7 @@ EPOCH = "course"
 class Source(Protocol):
     """The content of one channel."""
 
-    async def read(self) -> Mapping[str, Any] | None:
+    async def read(self) -> Mapping[str, object] | None:
         """Return its content now.  None: there is no such course any more."""
 
 

@@ -1,11 +1,10 @@
 """The one channel with a history: facts after a given `seq`, in order, each once."""
 
-from typing import Any
-
 from queueviz.live import frames
 from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import KINDS
+from sandbox.journal.event_filter import Row
 
 FACTS = "facts"
 MOST_ROWS = 200  # in one frame, and of history at the beginning
@@ -31,7 +30,7 @@ class FactChannel:
         """Return the position of the reader that is furthest behind."""
         return min(viewer.fact_cursors[self.name] for viewer in self.viewers)
 
-    async def publish(self, rows: list[dict[str, Any]], next_seq: int) -> None:
+    async def publish(self, rows: list[Row], next_seq: int) -> None:
         """Send each viewer the rows after its cursor."""
         shown = [row for row in rows if row["type"] not in NOT_SHOWN]
         encoded: dict[int, str] = {}

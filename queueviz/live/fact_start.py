@@ -1,10 +1,10 @@
 """The first facts that a viewer gets."""
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from queueviz.live.fact_channel import MOST_ROWS
-from sandbox.journal.event_filter import EventFilter
+from sandbox.journal.event_filter import EventFilter, Row
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
@@ -28,7 +28,7 @@ class FactStart(NamedTuple):
     """
 
     after: int
-    rows: list[dict[str, Any]] | None = None
+    rows: list[Row] | None = None
     is_cut: bool = False
 
 
@@ -43,9 +43,9 @@ async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | N
     return FactStart(end, await _without_steps(port, ask, slug, end, after), is_cut=True)
 
 
-async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
+async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[Row]:
     """The newest facts that are no steps, oldest first; where they are rare, those that the journal holds."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     before: int | None = end + 1
     for _ in range(MOST_PAGES):
         most = MOST_ROWS - len(rows)

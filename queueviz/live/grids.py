@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from channels.db import database_sync_to_async
 
@@ -44,7 +44,7 @@ class LiveGrid:
         self._known: Known | None = None
         self._read_at_s = self._renewed_s = float("-inf")
 
-    async def read(self) -> Mapping[str, Any] | None:
+    async def read(self) -> Mapping[str, object] | None:
         if self._now() - self._read_at_s >= DATABASE_EVERY_S:
             self._read_at_s = self._now()
             self._known = await database_sync_to_async(_known)(self._slug)

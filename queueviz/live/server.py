@@ -1,7 +1,7 @@
 """Daphne, with a shorter way out for the live sockets: one frame to hundreds of viewers is framed once."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from autobahn.websocket.protocol import PreparedMessage
 from daphne import server as daphne  # installs Twisted's reactor: import this module only where it serves
@@ -20,9 +20,10 @@ class Server(daphne.Server):
         self._text: str | None = None
         self._framed = b""
 
-    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+    def create_application(self, protocol: Any, scope: dict[str, object]) -> Any:
         if scope["type"] == "websocket":
-            scope["extensions"] = {**scope.get("extensions", {}), SENDS_AT_ONCE: partial(self._send, protocol)}
+            others = cast(dict[str, object], scope.get("extensions", {}))
+            scope["extensions"] = {**others, SENDS_AT_ONCE: partial(self._send, protocol)}
         return super().create_application(protocol, scope)
 
     def _send(self, protocol: Any, text: str) -> None:

@@ -1,7 +1,7 @@
 """The claims of a launch that are used here.  All others are ignored, among them names and addresses of people."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pylti1p3.roles import StudentRole, TeacherRole
 
@@ -33,16 +33,17 @@ class Claims(NamedTuple):
     memberships_url: str
     teaches: bool
     learns: bool
-    settings: dict[str, Any] | None  # of deep linking; None: it is none
+    settings: dict[str, object] | None  # of deep linking; None: it is none
 
 
-def read(body: Mapping[str, Any]) -> Claims:
+def read(body: Mapping[str, object]) -> Claims:
     """Return the claims of a message with a valid signature.  Raises ActionRefused (400) for a malformed claim."""
     roles = body.get(f"{CLAIM}roles", [])
     if not isinstance(roles, list) or len(roles) > MOST_ROLES or not all(isinstance(role, str) for role in roles):
         raise _odd("roles")
     context, custom, service = (_table(body, name) for name in (f"{CLAIM}context", f"{CLAIM}custom", AGS))
-    may_score = SCORE in (service.get("scope") or ())
+    scopes = service.get("scope")
+    may_score = isinstance(scopes, list | str) and SCORE in scopes
     settings = _table(body, SETTINGS) if body.get(f"{CLAIM}message_type") == DEEP_LINK else None
     return Claims(
         user=_text(body, "sub", ID_CHARS),
@@ -58,14 +59,14 @@ def read(body: Mapping[str, Any]) -> Claims:
     )
 
 
-def _table(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _table(body: Mapping[str, object], name: str) -> dict[str, object]:
     value = body.get(name) or {}
     if not isinstance(value, dict):
         raise _odd(name)
     return value
 
 
-def _text(table: Mapping[str, Any], name: str, most: int) -> str:
+def _text(table: Mapping[str, object], name: str, most: int) -> str:
     value = table.get(name) or ""
     if not isinstance(value, str) or len(value) > most or not value.isprintable():
         raise _odd(name)

@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -22,7 +21,7 @@ def signing() -> tuple[str, str]:
     return _all()[0]
 
 
-def published() -> dict[str, Any]:
+def published() -> dict[str, object]:
     """The public keys as a JSON Web Key Set."""
     return {"keys": [dict(Registration.get_jwk(public)) for _, public in _all()]}
 

@@ -123,7 +123,7 @@ def send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -
     """One try, noted in the row.  `row` is one of `differing`."""
     came = _send(row, platform, connector, now)
     if not came.why:
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "sent_score": row.score,
             "sent_finished": row.finished,
             "sent_at": now,

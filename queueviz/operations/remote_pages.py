@@ -35,10 +35,10 @@ class RemotePages:
     def get(self, path: str, **headers: str) -> httpx.Response:
         return self._asked("GET", path, headers=headers)
 
-    def post(self, path: str, form: Mapping[str, Any] | None = None, **headers: str) -> httpx.Response:
+    def post(self, path: str, form: Mapping[str, object] | None = None, **headers: str) -> httpx.Response:
         return self._asked("POST", path, data=dict(form or {}), headers=headers | self._token())
 
-    def send(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
+    def send(self, path: str, body: Mapping[str, object]) -> httpx.Response:
         """Post the body as JSON."""
         return self._asked("POST", path, json=body, headers=self._token())
 

@@ -42,7 +42,7 @@ class RemoteSandbox:
             transport=transport,
         )
 
-    def act(self, fields: Mapping[str, Any]) -> int:
+    def act(self, fields: Mapping[str, object]) -> int:
         return int(self._call("POST", "/actions", fields)["seq"])
 
     def wake(self) -> None:
@@ -51,9 +51,9 @@ class RemoteSandbox:
     def sleep(self) -> None:
         self._call("POST", "/sleep", {})
 
-    def branch(self, at: int) -> dict[str, Any]:
+    def branch(self, at: int) -> dict[str, object]:
         """Begin to make a branch; return its `slug`, `url` and `token`."""
-        made: dict[str, Any] = self._call("POST", "/branch", {"at": at})
+        made: dict[str, object] = self._call("POST", "/branch", {"at": at})
         return made
 
     def snapshot(self) -> Snapshot:
@@ -63,7 +63,7 @@ class RemoteSandbox:
     def close(self) -> None:
         self._http.close()
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         """Return the answer after retries; an action that may have been carried out is not repeated."""
         until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
         while True:

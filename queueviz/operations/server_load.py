@@ -3,7 +3,7 @@
 import shutil
 import time
 from concurrent.futures import wait
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext
@@ -15,6 +15,7 @@ from queueviz.live.socket_costs import together
 from queueviz.refusals import filled
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.kernel.errors import EngineBusy
+from sandbox.queries.rows.host import HostStatus
 
 LATE_MS = 250  # a frame that waited longer is late
 SLOW_MS = 500  # an engine that takes longer to answer is behind
@@ -29,8 +30,8 @@ class Load(NamedTuple):
     `silent`: engines, by name, that do not answer; `starting`: those that ended and are being started again.
     """
 
-    status: dict[str, Any]
-    live: dict[str, Any]
+    status: HostStatus
+    live: dict[str, int]
     engine_ms: int  # until the engine answered
     silent: tuple[str, ...] = ()
     starting: tuple[str, ...] = ()
@@ -73,7 +74,7 @@ class Load(NamedTuple):
     def _of_engines(self, text: str, names: tuple[str, ...]) -> str | None:
         if not names:
             return None
-        return " ".join(filled(text, {"name": name, "engines": self.status["engines"]}) for name in names)
+        return " ".join(filled(text, {"name": name, "engines": self.status.get("engines")}) for name in names)
 
 
 def load() -> Load:

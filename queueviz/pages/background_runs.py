@@ -1,22 +1,21 @@
 """Runs played beside the server: their progress and their end."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from queueviz import refusals
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
+from queueviz.boards.page import Context
 from queueviz.links.reruns import Holder, Play
 from queueviz.pages.redirects import go_again
 
 POLLED = "queueviz/partials/playing.html"
 
 
-def context_of(play: Play) -> dict[str, Any]:
+def context_of(play: Play) -> Context:
     """Return the page context of a play; `why`: it was refused."""
-    context: dict[str, Any] = {"play": play, "percent": int(play.progress * 100)}
+    context: Context = {"play": play, "percent": int(play.progress * 100)}
     if play.refused is not None:
         context["why"] = refusals.filled(play.refused["message"], play.refused["values"])
     return context
@@ -33,7 +32,7 @@ def cancel(play: Play, visitor: Visitor, visit: policy.Visit) -> None:
     play.cancel()
 
 
-def polled(request: HttpRequest, play: Play, context: dict[str, Any]) -> HttpResponse:
+def polled(request: HttpRequest, play: Play, context: Context) -> HttpResponse:
     """Return the answer to htmx: the progress, or a reload of the page."""
     if not play.is_over:
         return render(request, POLLED, context)

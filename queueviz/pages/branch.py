@@ -1,7 +1,5 @@
 """Branch from an event: the kept part of the run, the progress of the branch, and the way to it."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -58,8 +56,8 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):
         return go(request, incidents.first_address(slug) if not sandbox.branch_of else reverse("sandbox", args=[slug]))
-    reason = gettext(state["failed"]) if state.get("failed") else ""
-    context: dict[str, Any] = {
+    reason = gettext(failed) if (failed := state.get("failed")) else ""
+    context: dict[str, object] = {
         "sandbox": sandbox,
         "state": state,
         "back": back,

@@ -1,6 +1,6 @@
 """Test my claim: 200 runs of this sandbox with other seeds, in a process beside the server."""
 
-from typing import Any
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,10 +12,12 @@ from queueviz.access import policy, visitor
 from queueviz.access.visitor import Visitor
 from queueviz.boards.js_texts import texts
 from queueviz.links import reruns
+from queueviz.links.claim_results import ClaimResult, Counterexample
 from queueviz.models import Sandbox
 from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import ownership, visitor_actions
 from queueviz.slugs import root_of
+from queueviz.texts import Texts
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Done, RecipeOrder
 from sandbox.kernel.errors import ActionRefused
@@ -24,14 +26,14 @@ TRY = "sandbox.simulation.try_claim"
 SEEDS = 200
 WORKERS = 2
 
-CLAIMS: dict[str, Any] = {
+CLAIMS: Texts = {
     "no-duplicates-after-a-clean-stop": _("No duplicates after a clean stop"),
     "no-duplicates-after-a-crash": _("No duplicates after a crash"),
     "at-most-one-owner": _("At most one owner per queue at a time"),
     "order-per-key": _("Messages of one key are finished in order"),
 }
 AGAIN = _("{place}: {before} finished it, {after} received it again")
-CASES: dict[str, Any] = {
+CASES: Texts = {
     "no-duplicates-after-a-clean-stop": AGAIN,
     "no-duplicates-after-a-crash": AGAIN,
     "at-most-one-owner": _("{queue}: {after} started while {before} was processing"),
@@ -68,7 +70,7 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     sandbox = policy.ours(visit)
     run = reruns.find(slug, play)
     if request.method == "POST" and run.result is not None:
-        return _open(requester, sandbox, run.result["counterexample"])
+        return _open(requester, sandbox, cast(ClaimResult, run.result)["counterexample"])
     if request.method == "POST":
         cancel(run, requester, visit)
         return redirect("claims", slug)
@@ -77,11 +79,12 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
         "root": root_of(slug),
         "seeds": SEEDS,
         "texts": texts(),
-        "claim": CLAIMS.get(run.order.get("claim", ""), ""),
+        "claim": CLAIMS.get(str(run.order.get("claim", "")), ""),
     }
     if getattr(request, "htmx", False):
         return polled(request, run, context)
-    if (result := run.result) is not None:
+    if run.result is not None:
+        result = cast(ClaimResult, run.result)
         shortest = result["counterexample"]
         if shortest:
             context["case"] = str(CASES[result["claim"]]).format(**shortest["values"])
@@ -105,7 +108,7 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     return render(request, "queueviz/pages/claim_tried.html", context)
 
 
-def _open(requester: Visitor, sandbox: Sandbox, shortest: dict[str, Any] | None) -> HttpResponse:
+def _open(requester: Visitor, sandbox: Sandbox, shortest: Counterexample | None) -> HttpResponse:
     """The counterexample as a sandbox of the visitor's own, which goes on from its end."""
     if shortest is None:
         raise ActionRefused(409, "There is no counterexample.", "Try another claim.")

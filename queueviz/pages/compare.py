@@ -1,6 +1,6 @@
 """One action different: choose an action and its replacement; then two runs side by side."""
 
-from typing import Any
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,18 +11,28 @@ from queueviz import engine
 from queueviz.access import policy, visitor
 from queueviz.boards import rows
 from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.boards.run_comparison import INSTEAD, instead_of, lines_of
+from queueviz.boards.run_comparison import (
+    INSTEAD,
+    ActionEvent,
+    Comparison,
+    OtherAction,
+    PlayedSide,
+    instead_of,
+    lines_of,
+)
 from queueviz.links import branching, reruns
 from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import visitor_actions
 from queueviz.slugs import root_of
+from queueviz.texts import Texts
 from queueviz.whole_numbers import event_number
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 
 COMPARE = "sandbox.simulation.compare"
-WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
+WORDS: Texts = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
 
 
 @require_http_methods(["GET", "POST"])
@@ -71,21 +81,20 @@ def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if getattr(request, "htmx", False):
         return polled(request, comparison, context)
     if comparison.result is not None:
-        context |= _shown(comparison.result, comparison.order)
+        instead = cast(OtherAction | None, comparison.order["instead"])
+        context |= _shown(cast(Comparison, comparison.result), instead)
     return render(request, "queueviz/pages/compared.html", context)
 
 
-def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    sides = [
-        {
-            **result[name],
-            "name": name,
-            "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
-            if result[name]["board"]
-            else [],
-        }
-        for name in ("before", "after")
-    ]
+class ShownSide(PlayedSide):
+    """One run with its queues."""
+
+    name: str
+    queues: list[rows.QueueView]
+
+
+def _shown(result: Comparison, instead: OtherAction | None) -> Context:
+    sides = [_side("before", result["before"]), _side("after", result["after"])]
     first = [side["first"] for side in sides]
     data = {
         "sides": [side["recording"] for side in sides],
@@ -101,8 +110,8 @@ def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
         "result": result,
         "data": data,
         "texts": texts(PLAYER_WORDS | WORDS),
-        "scrubbed": all(data["sides"]),
-        "instead": order["instead"] and order["instead"]["action"],
+        "scrubbed": all(side["recording"] for side in sides),
+        "instead": instead and instead["action"],
         "after_s": result["ends_ms"] // 1000,
         "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
         "same": not any(first),
@@ -110,10 +119,19 @@ def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _action(slug: str, seq: int) -> dict[str, Any]:
+def _side(name: str, side: PlayedSide) -> ShownSide:
+    board = side["board"]
+    return {
+        **side,
+        "name": name,
+        "queues": rows.queue_views(board["data"], now_ms=side["at_ms"]) if board else [],
+    }
+
+
+def _action(slug: str, seq: int) -> ActionEvent:
     """The row of this action.  Raises ActionRefused (404, 422)."""
     entries = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
-    row: dict[str, Any] | None = next(iter(entries.rows), None)
+    row = cast(ActionEvent | None, next(iter(entries.rows), None))
     if row is None or int(row["seq"]) != seq:
         raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=seq)
     if row["type"] != "ActionTaken" or row["by"] == "template":

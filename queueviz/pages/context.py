@@ -1,7 +1,5 @@
 """The context of every template, beside its own values."""
 
-from typing import Any
-
 from django.http import HttpRequest
 
 THEME_COOKIE = "theme"
@@ -14,5 +12,5 @@ def theme_of(request: HttpRequest) -> str:
     return chosen if chosen in THEMES else "auto"
 
 
-def shell(request: HttpRequest) -> dict[str, Any]:
+def shell(request: HttpRequest) -> dict[str, object]:
     return {"theme": theme_of(request), "themes": THEMES}

@@ -119,8 +119,8 @@ def _wants_partial(request: HttpRequest) -> bool:
     return htmx is not None and bool(htmx) and not htmx.boosted
 
 
-def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, Any]:
-    body: dict[str, Any] = {"error": error, "hint": hint}
+def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, object]:
+    body: dict[str, object] = {"error": error, "hint": hint}
     if field is not None:
         body["field"] = field
     if details is not None:

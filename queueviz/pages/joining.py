@@ -1,7 +1,5 @@
 """Joining a course: by its code, or by the student's own link on another device."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -18,7 +16,7 @@ from sandbox.kernel.errors import ActionRefused
 def join(request: HttpRequest) -> HttpResponse:
     """Join a course with a code, without an account or a name; a pseudonym is optional."""
     requester, form = visitor.of_request(request), request.POST if request.method == "POST" else request.GET
-    context: dict[str, Any] = {"code": form.get("code", "")[:12], "pseudonym": form.get("pseudonym", "")[:40]}
+    context: dict[str, object] = {"code": form.get("code", "")[:12], "pseudonym": form.get("pseudonym", "")[:40]}
     status = 200
     if request.method == "POST":
         try:

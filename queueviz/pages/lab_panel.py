@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -10,11 +9,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.refusals import SPOKEN, spoken
+from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
-PHASES: dict[str, Any] = {
+PHASES: Texts = {
     "predict": _("Predict"),
     "do": _("Act and observe"),
     "say": _("Report your observation"),
@@ -22,7 +22,7 @@ PHASES: dict[str, Any] = {
 }
 
 
-def panel(lab: LabRow) -> dict[str, Any]:
+def panel(lab: LabRow) -> dict[str, object]:
     """Return a `LabRow` with its texts filled in.
 
     `phases`: of the open step, those it has; `next`: after a finished lab.
@@ -51,7 +51,7 @@ def panel(lab: LabRow) -> dict[str, Any]:
     }
 
 
-def marked(text: str, values: Mapping[str, Any]) -> SafeString:
+def marked(text: str, values: Mapping[str, object]) -> SafeString:
     """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
     sentence = escape(gettext(text)) if text else SafeString()
     return (
@@ -80,7 +80,7 @@ def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
     return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}
 
 
-def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
+def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, object]:
     return {
         **met,
         "text": marked(met["text"], met["values"]),
@@ -90,7 +90,7 @@ def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
     }
 
 
-def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:
+def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str | None, str]) -> dict[str, object]:
     questions = {"predict": step["predict"], "say": step["say"], "why": step["why"]}
     phases = [name for name in PHASES if name == "do" or questions[name] is not None]
     now = phases.index(step["phase"])
@@ -115,11 +115,11 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
     }
 
 
-def _verdict(verdict: VerdictRow) -> dict[str, Any]:
+def _verdict(verdict: VerdictRow) -> dict[str, object]:
     return {**verdict, "text": marked(verdict["text"], verdict["values"])}
 
 
-def _asked(asked: AskedRow | None, numbers: Mapping[str, Any]) -> dict[str, Any] | None:
+def _asked(asked: AskedRow | None, numbers: Mapping[str, object]) -> dict[str, object] | None:
     if asked is None:
         return None
     return {

@@ -1,7 +1,7 @@
 """Guided labs: their list, the start in a sandbox of one's own, and the panel beside the Board."""
 
 import secrets
-from typing import Any
+from typing import TypedDict
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +13,7 @@ from queueviz import engine, forms, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.courses import pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
@@ -35,8 +36,29 @@ EXAM_SEED = "exams"  # in a session: what its exams are drawn from
 BEST_SCORES = "labs"  # in a session: by lab, of those that were finished
 SEED_BYTES = 8
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
-Found = dict[str, list[dict[str, Any]]]  # by lab: the visitor's sandboxes in which it is in progress
+Found = dict[str, list["MineRow"]]  # by lab: the visitor's sandboxes in which it is in progress
 BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has them
+
+
+class MineRow(TypedDict):
+    """The progress of one of the visitor's sandboxes in its lab."""
+
+    address: str
+    met: int
+    steps: int
+    finished: bool
+    score: int
+    attempt: int
+    exam: bool
+
+
+class ExamRow(TypedDict):
+    """The progress of an exam."""
+
+    done: int
+    labs: int
+    finished: bool
+    score: int  # of 100, over all of its labs
 
 
 @require_GET
@@ -127,7 +149,7 @@ def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     return _address(made.sandbox.slug, lab.slug)
 
 
-def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
+def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, MineRow | None]]:
     """Return the labs of an exam, with the progress of each; None: it has not begun."""
     return [
         (lab, next((mine for mine in in_progress.get(lab.slug, ()) if mine["exam"]), None))
@@ -135,8 +157,7 @@ def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, dict[st
     ]
 
 
-def _exam(pack: Pack, seed: str, in_progress: Found) -> dict[str, Any]:
-    """`score`: of 100, over all of its labs."""
+def _exam(pack: Pack, seed: str, in_progress: Found) -> ExamRow:
     taken = _taken(pack, seed, in_progress)
     done = [mine for _, mine in taken if mine is not None and mine["finished"]]
     return {
@@ -197,11 +218,8 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
                 return redirect(_address(slug, lab))
     policy.note_visit(visit)
     # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
-    context: dict[str, Any] = (
-        shell(request, visit, "board")
-        if not alone
-        else {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
-    )
+    values = None if alone else shell(request, visit, "board")
+    context: Context = {**values} if values else {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     row = _row(slug, lab)
     if (course := policy.ours(visit).course) is not None:
         submissions.note(policy.ours(visit), row)
@@ -217,17 +235,17 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         "refused": refused,
         "status": status,
     }
-    if alone:
+    if values is None:
         return render(request, "queueviz/partials/lab.html", context, status=status)
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
-    context |= page_snapshot.of_page(BOARDS["board"], slug, context["snapshot"], query)
+    context |= page_snapshot.of_page(BOARDS["board"], slug, values["snapshot"], query)
     if "course" in context:
         context["texts"] = texts(HELD)
     return render(request, "queueviz/boards/lab.html", context, status=status)
 
 
-def _paced(course: Course, row: LabRow) -> dict[str, Any]:
+def _paced(course: Course, row: LabRow) -> Context:
     """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
     opened = row["open"]
     closed = opened is not None and pacing.is_closed(course, row["lab"], opened["step"])

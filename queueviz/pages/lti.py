@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -176,7 +175,7 @@ class Item(DeepLinkResource):
         made.set_url(target).set_title(title).set_custom_params({"lab": slug}).set_lineitem(line_item)
         return made
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {"window": {"targetName": "_blank"}}
 
 

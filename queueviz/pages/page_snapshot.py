@@ -1,10 +1,10 @@
 """The readings of a page: the snapshot, and the page's live channels, in two crossings to the engine."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from queueviz import engine
-from queueviz.boards.page import BoardPage, Part, Place, Readings
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings
+from queueviz.links.past_sandboxes import PastState
 from queueviz.pages import cluster_message
 from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import VERBS
@@ -13,7 +13,7 @@ from sandbox.queries.rows.snapshot import Snapshot
 HOST_CAN = {verb: verb == "see" for verb in VERBS}
 
 
-def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mapping[str, str]) -> dict[str, Any]:
+def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mapping[str, str]) -> Context:
     """The values a board's template needs; a channel the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
@@ -25,8 +25,8 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
 
 
 def at_moment(
-    page: BoardPage | Part, slug: str, moment: Mapping[str, Any], snapshot: Snapshot, query: Mapping[str, str]
-) -> dict[str, Any]:
+    page: BoardPage | Part, slug: str, moment: PastState, snapshot: Snapshot, query: Mapping[str, str]
+) -> Context:
     """Return the context as `of_page`, from channels read when the event was executed again; `snapshot`: of that
     event.
     """
@@ -42,7 +42,7 @@ def at_moment(
     return _context(page, place, readings)
 
 
-def _context(page: BoardPage | Part, place: Place, readings: Readings) -> dict[str, Any]:
+def _context(page: BoardPage | Part, place: Place, readings: Readings) -> Context:
     group = place.group()
-    chosen = {"group": group["group"] if group else None, "topic": place.topic(group)}
+    chosen: Context = {"group": group["group"] if group else None, "topic": place.topic(group)}
     return chosen | page.context(place, readings)

@@ -1,7 +1,6 @@
 """A course's poll: the teacher asks and steps through it, students answer; and the pace of its labs."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,11 +15,12 @@ from queueviz.courses import pacing, poll_drafts, polling
 from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
 from queueviz.pages.projector import is_projector
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
-WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it again.")}
-BUTTONS: dict[str, Any] = {
+WORDS: Texts = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it again.")}
+BUTTONS: Texts = {
     "vote": _("Close the vote"),
     "hidden": _("Start the discussion"),
     "discuss": _("Vote again"),
@@ -111,7 +111,7 @@ def _page(
     """Show the page of the teacher or the student, with a refusal in it."""
     status, refused = (HTTPStatus.OK, None) if refusal is None else refusals.describe(refusal)
     course, newest = visit.course, polling.newest(visit.course)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "course": course,
         "poll": newest,
         "refused": refused,
@@ -137,7 +137,7 @@ def _page(
     return render(request, "queueviz/pages/poll.html", context, status=status)
 
 
-def _taught(shown: Poll) -> dict[str, Any]:
+def _taught(shown: Poll) -> dict[str, object]:
     """Return the teacher's context of a poll, without names of voters and without their votes."""
     at, of = polling.ORDER.index(Poll.State(shown.state)), polling.students(shown.course)
     voted = polling.voted(shown)
@@ -155,7 +155,7 @@ def _taught(shown: Poll) -> dict[str, Any]:
     }
 
 
-def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | None) -> dict[str, Any]:
+def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | None) -> dict[str, object]:
     name = request.GET.get("from", "")
     return {
         "draft": draft or poll_drafts.draft(visit.course, name),

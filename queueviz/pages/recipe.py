@@ -1,7 +1,5 @@
 """The target page of a recipe link: what it would make, and then the sandbox."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -31,7 +29,7 @@ def recipe(request: HttpRequest) -> HttpResponse:
             return redirect("branching", made.sandbox.slug)
     except ActionRefused as refused:
         status, refusal = refusals.describe(refused)
-        context = {"text": text[:4_000], "refused": {"status": status, "message": refusal.pop("error"), **refusal}}
+        context = {"text": text[:4_000], "refused": refusals.beside(status, refusal)}
         return render(request, PAGE, context, status=status)
     return render(
         request,
@@ -46,7 +44,7 @@ def recipe(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _rows(order: RunOrder) -> list[dict[str, Any]]:
+def _rows(order: RunOrder) -> list[dict[str, object]]:
     """Return the recipe's actions as rows for the Journal's sentences; `ms`: since the beginning, or since it was
     woken.
     """

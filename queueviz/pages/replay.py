@@ -1,14 +1,14 @@
 """A view's page at an event of the past, `?at=N`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from queueviz import engine, refusals
 from queueviz.access import policy, visitor
-from queueviz.boards.js_texts import words
-from queueviz.boards.page import BoardPage, Part
+from queueviz.boards.js_texts import PageTexts, words
+from queueviz.boards.page import BoardPage, Context, Part
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
 from queueviz.links import incidents, past_sandboxes, replay_state
@@ -19,10 +19,13 @@ from queueviz.whole_numbers import event_number
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 
-CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is only looked at
+if TYPE_CHECKING:
+    from queueviz.pages.sandbox import Shell
+
+CANNOT: Context = {"can": dict.fromkeys(VERBS, False)}  # the past is only looked at
 
 
-def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
+def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: dict[str, str]) -> HttpResponse:
     """Show the view at an event.
 
     `shell`: the context of every page of the sandbox, as it is now; `where`: the path's values beside the tab.
@@ -51,7 +54,7 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], w
     return render(request, "queueviz/boards/executing.html", context, status=200 if moment.is_over else 202)
 
 
-def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: dict[str, Any]) -> HttpResponse:
+def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: "Shell") -> HttpResponse:
     """A panel or a table twin, of the moment that its page shows."""
     at, slug = _event(request, shell), shell["sandbox"].slug
     moment = _moment(request, slug, at)
@@ -61,14 +64,14 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: di
     return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
 
 
-def _incident(slug: str, at: int) -> dict[str, Any]:
+def _incident(slug: str, at: int) -> Context:
     """Return the sandbox's incident with its markers, and the newest marker at or before event `at`."""
     incident = incidents.shown(slug)
     notes = incident["notes"] if incident is not None else []
     return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
 
 
-def _event(request: HttpRequest, shell: dict[str, Any]) -> int:
+def _event(request: HttpRequest, shell: "Shell") -> int:
     at = event_number(request.GET["at"], field="at")
     if shell["attached"]:
         raise ActionRefused(409, "Only the current state of an attached cluster is known.", "View its current state.")
@@ -92,9 +95,9 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
     return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted))
 
 
-def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query: dict[str, str]) -> dict[str, Any]:
+def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[str, str]) -> Context:
     """Return the values of the view's own template, with the snapshot of that event; its clock is paused."""
-    result, now = moment.result, shell["snapshot"]
+    result, now = moment.past, shell["snapshot"]
     assert result is not None, "it was executed"
     snapshot: Any = {
         **(result["snapshot"] or {}),
@@ -104,8 +107,9 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
     }
     drawn = page_snapshot.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
     if "live" in drawn:
-        drawn["live"]["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
-        drawn["texts"]["texts"] |= words(PLAYER_WORDS | WORDS)
+        live, shown = cast(Context, drawn["live"]), cast(PageTexts, drawn["texts"])
+        live["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
+        shown["texts"] |= words(PLAYER_WORDS | WORDS)
     return {**drawn, "snapshot": snapshot, "shown": result["seq"]}
 
 
@@ -113,7 +117,7 @@ def _why(moment: Moment) -> str:
     """Return the reason for a missing result; empty while the event is executed."""
     if moment.refused is None:
         return ""
-    values = dict(moment.refused["values"])
+    values = moment.refused["values"]
     text = refusals.filled(moment.refused["message"], values)
     word = PLAYER_WORDS.get(f"stretch.{values.get('why')}")
     return f"{text} ({word})" if word is not None else text

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -57,7 +56,7 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
     made = regrading.newest(course)
     rows = [] if made is None else made.differences
     students = grades.results_of(course)
-    context: dict[str, Any] = _chosen(course, students, request.GET) | {
+    context: dict[str, object] = _chosen(course, students, request.GET) | {
         "course": course,
         "students": students,
         "labs": [LABS[lab] for lab in course.labs if lab in LABS],
@@ -116,7 +115,7 @@ def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpRespon
     return _download(json.dumps(grade_formats.exercism(result), ensure_ascii=False, indent=2), JSON, "results.json")
 
 
-def _chosen(course: Course, students: list[grades.StudentResult], query: QueryDict) -> dict[str, Any]:
+def _chosen(course: Course, students: list[grades.StudentResult], query: QueryDict) -> dict[str, object]:
     """Return the results to show step by step: all labs of a student, or one lab of all students.
 
     Without a lab in the address, the first one.

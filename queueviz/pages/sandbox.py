@@ -1,7 +1,8 @@
 """The pages of one sandbox: boards, partials, actions.  Each asks `policy` first and the engine second."""
 
 import json
-from typing import Any
+from datetime import datetime
+from typing import TypedDict
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,8 +12,9 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz import engine, forms, refusals
 from queueviz.access import hidden_names, policy, visitor
 from queueviz.boards import BOARDS, PARTS
-from queueviz.boards.page import BoardPage, Part
+from queueviz.boards.page import BoardPage, Context, Part
 from queueviz.clusters import attached_clusters, reset_undo
+from queueviz.models import Cluster, Sandbox
 from queueviz.pages import page_snapshot, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.pages.first_steps import first_step
@@ -21,7 +23,8 @@ from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
-from sandbox.queries.rows.snapshot import SandboxRow
+from sandbox.labs.lab import Lab
+from sandbox.queries.rows.snapshot import SandboxRow, Snapshot
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
 MOST_TROUBLES = 3  # sentences in a banner
@@ -40,12 +43,16 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     policy.note_visit(visit)
     if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
         return replay.page(request, board, shell(request, visit, tab, wake=False), where)
-    context = shell(request, visit, tab)
-    if context["snapshot"]["sandbox"]["state"] == "branching":
+    values = shell(request, visit, tab)
+    snapshot = values["snapshot"]
+    if snapshot["sandbox"]["state"] == "branching":
         return redirect("branching", slug)
-    context |= page_snapshot.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
+    context: Context = {
+        **values,
+        **page_snapshot.of_page(board, slug, snapshot, {**request.GET.dict(), **where}),
+    }
     if tab == "board" and visit.may("act") and not visit.is_attached:
-        context["first_step"] = first_step(request, context["snapshot"]["sandbox"]["template"])
+        context["first_step"] = first_step(request, snapshot["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
         context["records"] = ownership.records_of(slug)
         context["undo_points"] = reset_undo.open_points(visit.cluster)
@@ -60,11 +67,10 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     template = PARTS[name].template if name in PARTS else getattr(board, "twin", None)
     if template is None:
         raise Http404
-    context = shell(request, visit, name, wake=False)
+    values = shell(request, visit, name, wake=False)
     if "at" in request.GET and board.replayed:
-        return replay.part(request, board, template, context)
-    context |= page_snapshot.of_page(board, slug, context["snapshot"], request.GET)
-    return render(request, template, context)
+        return replay.part(request, board, template, values)
+    return render(request, template, {**values, **page_snapshot.of_page(board, slug, values["snapshot"], request.GET)})
 
 
 @require_GET
@@ -105,7 +111,23 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
     return answer
 
 
-def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
+class Shell(TypedDict):
+    """The values of every page of a sandbox."""
+
+    sandbox: Sandbox | Cluster
+    place_label: str
+    root: str
+    api: str
+    snapshot: Snapshot
+    can: dict[str, bool]
+    role: str
+    tab: str
+    attached: bool
+    begun_lab: Lab | None
+    expires_at: datetime | None
+
+
+def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> Shell:
     """Return the context of every page of a sandbox.  A visitor who may act wakes a sleeping one."""
     slug = visit.sandbox.slug
     attached_clusters.demand(visit)
@@ -173,5 +195,4 @@ def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
     status, texts = refusals.describe(refused)
     if status == 404 and isinstance(refused, ActionRefused):
         status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field
-    context = {"status": status, "message": texts.pop("error"), **texts}
-    return render(request, REFUSAL, context, status=status)
+    return render(request, REFUSAL, refusals.beside(status, texts), status=status)

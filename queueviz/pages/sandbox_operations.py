@@ -1,7 +1,7 @@
 """Operations on a sandbox outside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -20,7 +20,7 @@ from queueviz.sandboxes import ownership
 from sandbox.control.access_keys import Keys
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-Said = dict[str, Any]  # what the settings page shows once, for example a fresh token
+Said = dict[str, object]  # what the settings page shows once, for example a fresh token
 
 
 class Operation(NamedTuple):
@@ -47,9 +47,9 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     if not answers:
         return redirect("sandbox-page", slug, operation.page)
     board = BOARDS[operation.page]
-    context = shell(request, visit, operation.page, wake=False)
-    context |= page_snapshot.of_page(board, slug, context["snapshot"], request.GET)
-    return render(request, board.template, context | answers)  # no redirect: a secret does not belong into an address
+    values = shell(request, visit, operation.page, wake=False)
+    context = {**values, **page_snapshot.of_page(board, slug, values["snapshot"], request.GET), **answers}
+    return render(request, board.template, context)  # no redirect: a secret does not belong into an address
 
 
 def _wake(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:

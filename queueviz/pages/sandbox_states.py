@@ -1,7 +1,7 @@
 """The state of each of a visitor's sandboxes and clusters in one line, for the first page."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext, ngettext
 
@@ -17,6 +17,7 @@ from sandbox.control.group_state import BEHIND, NO_MEMBER
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import SandboxError
 from sandbox.queries.rows.group_states import GroupState
+from sandbox.queries.rows.host import AttachedRow, HostedRow, HostStatus
 
 
 class Standing(NamedTuple):
@@ -41,23 +42,23 @@ def of_visitor(requester: visitor.Visitor, *, attach: bool) -> dict[str, list[Pl
             attached_clusters.glance(policy.visit_at(requester, cluster.slug, "see"), patience_s=0.0)
     try:
         port = engine.port()
-        status = engine.answer(port.status())
+        status: HostStatus | None = engine.answer(port.status())
         every: list[Sandbox | Cluster] = [*mine, *clusters]
         known = [entry for entry in every if attach or not entry.slug.startswith("k.")]
         answers = engine.answer(port.read([f"groups/{entry.slug}" for entry in known]))
         readings = dict(zip([entry.slug for entry in known], answers, strict=True))
     except SandboxError:  # the lists are worth showing without it
-        status, readings = {}, {}
-    rows = {**status.get("sandboxes", {}), **status.get("attached", {})}
+        status, readings = None, {}
+    rows: dict[str, HostedRow | AttachedRow] = {**status["sandboxes"], **status["attached"]} if status else {}
 
     def placed(owned: Sandbox | Cluster) -> Placed:
-        row, reading = rows.get(owned.slug, {}), readings.get(owned.slug)
+        row, reading = rows.get(owned.slug), readings.get(owned.slug)
         return Placed(owned, root_of(owned.slug), _standing(row, reading))
 
     return {"mine": [placed(entry) for entry in mine], "clusters": [placed(entry) for entry in clusters]}
 
 
-def _standing(row: Mapping[str, Any], reading: object) -> Standing:
+def _standing(row: HostedRow | AttachedRow | None, reading: object) -> Standing:
     health, ails = _health(row)
     groups: Mapping[str, GroupState] = reading.data.get("groups", {}) if isinstance(reading, Reading) else {}
     if not groups:
@@ -67,10 +68,12 @@ def _standing(row: Mapping[str, Any], reading: object) -> Standing:
     return Standing(health, _lag(groups, names), ails or worst["state"] in (BEHIND, NO_MEMBER))
 
 
-def _health(row: Mapping[str, Any]) -> tuple[str, bool]:
+def _health(row: HostedRow | AttachedRow | None) -> tuple[str, bool]:
+    if row is None:
+        return "", False
     if "nodes" not in row:
-        return (gettext("asleep"), False) if row.get("state") == "asleep" else ("", False)
-    if row.get("seen_ms") is None:
+        return (gettext("asleep"), False) if row["state"] == "asleep" else ("", False)
+    if row["seen_ms"] is None:
         return gettext("not queried yet"), False
     some, every = row["answering"], row["nodes"]
     if some == every:

@@ -3,7 +3,6 @@
 Pages at `/e/` may be framed by any site: they read and set no cookie, and show only the recording.
 """
 
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from csp.decorators import csp_replace
@@ -21,6 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from queueviz import refusals
 from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links import branching, byte_ranges, recipe_links, share_links, share_recordings
 from queueviz.links.share_links import Share, Shown
@@ -28,6 +28,7 @@ from queueviz.models import Sandbox
 from queueviz.pages import live_links
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
@@ -41,7 +42,7 @@ KINDS = (
     ("fork", _("Copy to my sandboxes"), _("Viewers get a sandbox that starts at this event.")),
     ("recipe", _("A reproducible link"), _("Viewers repeat the same run from its seed.")),
 )
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "share.first": _("First event"),
     "share.last": _("Last event"),
     "share.at": _("Opens at"),
@@ -64,7 +65,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "share")
     newest = share_links.newest(slug)
-    context: dict[str, Any] = {
+    context: Context = {
         "sandbox": sandbox,
         "root": root_of(slug),
         "newest": newest,
@@ -74,14 +75,14 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         "texts": texts(WORDS | PLAYER_WORDS),
         "config": {"api": api_of(slug), "newest": newest},
     }
+    status = 200
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
             context |= _recipe(request, sandbox) if is_recipe else _link(request, requester, sandbox)
         except ActionRefused as refused:
             status, refusal = refusals.describe(refused)
-            context["refused"] = {"status": status, "message": refusal.pop("error"), **refusal}
-    status = context["refused"]["status"] if "refused" in context else 200
+            context["refused"] = refusals.beside(status, refusal)
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
 
@@ -198,7 +199,7 @@ def oembed(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _list(sandbox: Sandbox) -> dict[str, Any]:
+def _list(sandbox: Sandbox) -> Context:
     """Return rows of the list (link, validity, state of its recording), and whether one is being made."""
     rows = [
         {
@@ -234,7 +235,7 @@ def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
     return link
 
 
-def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
+def _player(link: Share, route: str, secret: str) -> Context:
     """Return the values the page's script passes to the player."""
     shown = link.shown
     return {
@@ -246,18 +247,18 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
     }
 
 
-def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
+def _recipe(request: HttpRequest, sandbox: Sandbox) -> Context:
     """Return the link and the test of a recipe, which is not stored."""
     branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 
-def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
+def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> Context:
     """A new link, as the page shows it, once."""
     secret = _make(request, requester, sandbox)
     made = share_links.find(requester, secret)
-    shown = {"made": made, "url": _absolute(request, "shared", secret)}
+    shown: Context = {"made": made, "url": _absolute(request, "shared", secret)}
     if made.kind != share_links.RANGE:
         return shown
     share_recordings.begin(made)
@@ -303,7 +304,7 @@ def _size(request: HttpRequest, field: str, otherwise: int) -> int:
     return otherwise if size is None else size
 
 
-def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
+def _offered(request: HttpRequest, newest: int) -> Context:
     """Return the form's initial values: around the event of the address, else the newest 1,000 events."""
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:

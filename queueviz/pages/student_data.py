@@ -1,7 +1,5 @@
 """Data stored about a student: shown, exported and deleted, by the student or the teacher; and of a whole course."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -104,7 +102,7 @@ def _demand_confirmed(request: HttpRequest) -> None:
 
 def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, address: str) -> HttpResponse:
     owned = student_records.of(enrolment)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "course": visit.course,
         "enrolment": enrolment,
         "teaches": visit.teaches,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from queueviz.runs import directories
 from queueviz.runs.text_tables import lines_of
@@ -52,7 +52,18 @@ def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterato
         yield from lines_of(out, name, made.tables[name], most)
 
 
-def row_of(out: Path, made: Manifest) -> dict[str, Any]:
+class StoredResult(TypedDict):
+    """A result, as the end of a run reports it."""
+
+    run: str
+    state: str
+    tables: dict[str, int]
+    true_to: dict[str, int]
+    made_ms: int
+    out: str
+
+
+def row_of(out: Path, made: Manifest) -> StoredResult:
     """Return the result as JSON, as the end of a run reports it."""
     return {
         "run": made.run,

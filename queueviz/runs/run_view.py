@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import TypedDict
 
 from queueviz import refusals
 from queueviz.models import PipelineRun
 from queueviz.runs.tables import Result
 
 
-def run_row(run: PipelineRun) -> dict[str, Any]:
-    """`stage` None: the run is pending, or Spark is starting.  Times in milliseconds since 1970, of the wall clock."""
+class RunRow(TypedDict):
+    """A run.  Times in milliseconds since 1970, of the wall clock."""
+
+    run: str
+    job: str
+    options: dict[str, str]
+    state: str
+    stage: int | None  # None: the run is pending, or Spark is starting
+    tasks_done: int
+    tasks: int
+    cancelling: bool
+    why: str
+    tables: dict[str, int]
+    true_to: str | None
+    who: str
+    asked_ms: int | None
+    started_ms: int | None
+    ended_ms: int | None
+
+
+class ResultRow(TypedDict):
+    """The manifest of a result."""
+
+    job: str
+    run: str
+    made_ms: int
+    true_to: str | None
+    tables: dict[str, int]  # rows by table
+
+
+def run_row(run: PipelineRun) -> RunRow:
     return {
         "run": run.run,
         "job": run.job,
@@ -35,7 +65,7 @@ def sentence(run: PipelineRun) -> str:
     return refusals.filled(run.why, run.why_values)
 
 
-def result_row(result: Result) -> dict[str, Any] | None:
+def result_row(result: Result) -> ResultRow | None:
     """Return its manifest; None before the first good run."""
     made = result.manifest
     if made is None:
@@ -49,5 +79,5 @@ def result_row(result: Result) -> dict[str, Any] | None:
     }
 
 
-def _ms(at: Any) -> int | None:
+def _ms(at: datetime | None) -> int | None:
     return None if at is None else round(at.timestamp() * 1_000)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from queueviz.runs import directories
 from sandbox.kernel.errors import CorruptRecord
@@ -24,10 +24,10 @@ BATCH_ROWS = 16_384
 WIDE = ("offset", "seq", "position")  # how columns end whose numbers may need 64 bits: strings in JSON
 
 
-class Rows(NamedTuple):
+class Rows(NamedTuple, Generic[T]):
     """`is_cut`: there are more."""
 
-    rows: list[dict[str, Any]]
+    rows: list[T]
     is_cut: bool
 
 
@@ -55,13 +55,13 @@ class Result:
             [],
         )
 
-    def rows(self, table: str, *, where: Any = None, most: int, after: int = 0) -> Rows:
-        """Return rows in the order of the table, after skipping `after` of them."""
-        return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows([], False))
+    def rows(self, table: str, shape: type[T], *, where: Any = None, most: int, after: int = 0) -> Rows[T]:
+        """Return rows in the order of the table, after skipping `after` of them.  `shape`: the type of a row."""
+        return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows[T]([], False))
 
-    def first(self, table: str, order: Sequence[str], *, where: Any = None, most: int) -> Rows:
-        """The rows that come first in that order; only so many are ever kept."""
-        return self._again(lambda dataset: _least(dataset, where, order, most), table, Rows([], False))
+    def first(self, table: str, shape: type[T], order: Sequence[str], *, where: Any = None, most: int) -> Rows[T]:
+        """The rows that come first in that order; only so many are ever kept.  `shape`: the type of a row."""
+        return self._again(lambda dataset: _least(dataset, where, order, most), table, Rows[T]([], False))
 
     def _newest(self) -> Manifest | None:
         try:
@@ -89,8 +89,8 @@ class Result:
         return nothing
 
 
-def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
-    rows: list[dict[str, Any]] = []
+def _some(dataset: Any, where: Any, most: int, after: int) -> Rows[Any]:
+    rows: list[Any] = []
     for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
         skipped = min(after, batch.num_rows)
         after -= skipped
@@ -100,7 +100,7 @@ def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
     return Rows(rows[:most], len(rows) > most)
 
 
-def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
+def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows[Any]:
     """Return the first rows in this order.
 
     Their end is found from the order's columns; only rows up to it are read whole.
@@ -137,7 +137,7 @@ def equals(**values: object) -> Any:
     return condition
 
 
-def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def plain(rows: Sequence[Mapping[str, object]]) -> Iterator[dict[str, object]]:
     """Yield rows for JSON: numbers that a browser would round are strings."""
     for row in rows:
         yield {

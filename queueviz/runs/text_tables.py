@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -24,7 +23,7 @@ def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
     yield f"{name}: {table.rows} rows{bad}{more}, in {out}"
 
 
-def _rows(directory: Path) -> Iterator[dict[str, Any]]:
+def _rows(directory: Path) -> Iterator[dict[str, object]]:
     import pyarrow.parquet
 
     for path in sorted(directory.rglob("*.parquet")):
@@ -35,7 +34,7 @@ def _rows(directory: Path) -> Iterator[dict[str, Any]]:
             yield from ({**row, **columns} for row in batch.to_pylist())
 
 
-def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _aligned(rows: list[dict[str, object]]) -> Iterator[str]:
     printed = [[_text(value) for value in row.values()] for row in rows]
     texts = [list(rows[0]), *([*map(_cut, row[:-1]), row[-1]] for row in printed)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
@@ -43,7 +42,7 @@ def _aligned(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return the value as one line of printable characters."""
     if value is None:
         return "-"

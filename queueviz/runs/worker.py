@@ -8,21 +8,23 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, models
 from django.utils import timezone
 from django.utils.translation import override
 
 from queueviz.models import PipelineRun
 from queueviz.runs import directories, worker_errors
 from queueviz.runs.heartbeat import Heartbeat
+from queueviz.texts import Text
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.runs.launch import ENDED, Order
+from sandbox.pipeline.runs.launch import ENDED, Order, Report
 from sandbox.pipeline.runs.results import manifest_of
 
 log = logging.getLogger(__name__)
@@ -44,7 +46,7 @@ class Child(Protocol):
     def exit_code(self) -> int | None: ...
     def order(self, order: Order) -> None: ...
     def cancel(self, run: str) -> None: ...
-    def reports(self) -> Iterator[dict[str, Any]]: ...
+    def reports(self) -> Iterator[Report]: ...
     def kill(self) -> None: ...
     def close(self) -> None: ...
 
@@ -53,7 +55,17 @@ class Said(NamedTuple):
     """A line of a child; None: it has ended."""
 
     child: Child
-    report: dict[str, Any] | None
+    report: Report | None
+
+
+class Outcome(NamedTuple):
+    """The end of a run, as its row gets it."""
+
+    state: State
+    why: Text = ""
+    values: Mapping[str, object] = MappingProxyType({})
+    tables: Mapping[str, int] = MappingProxyType({})
+    true_to: int | None = None
 
 
 class Current:
@@ -64,9 +76,9 @@ class Current:
     def __init__(self, pk: int, order: Order, now_s: float) -> None:
         self.pk, self.order, self.began_s = pk, order, now_s
         self.cancelled_s: float | None = None
-        self.why: Any = ""
-        self.values: dict[str, Any] = {}
-        self.outcome: dict[str, Any] | None = None
+        self.why: Text = ""
+        self.values: Mapping[str, object] = {}
+        self.outcome: Outcome | None = None
         self.is_heard = False  # the child has said something of it
 
 
@@ -97,7 +109,7 @@ class Worker:
         """
         if not self.heartbeat.take():
             return False
-        _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, worker_errors.WORKER_ENDED)
+        _close(PipelineRun.objects.filter(state=State.RUNNING), Outcome(State.FAILED, worker_errors.WORKER_ENDED))
         return True
 
     def run(self, over: Callable[[], bool]) -> None:
@@ -129,7 +141,7 @@ class Worker:
     def end(self) -> None:
         """Cancel the current run."""
         if self._current is not None:
-            self._finish(State.FAILED, worker_errors.WORKER_STOPPED)
+            self._finish(Outcome(State.FAILED, worker_errors.WORKER_STOPPED))
         if self._child is not None:
             self._child.kill()
             self._let_go(END_WITHIN_S)
@@ -156,20 +168,20 @@ class Worker:
             current.is_heard = True
             self._hear_of(current, received.report)
 
-    def _hear_of(self, current: Current, report: dict[str, Any]) -> None:
+    def _hear_of(self, current: Current, report: Report) -> None:
         if report["state"] in ENDED:
             self._is_used = True
             self._ended(current, report)
         elif "tasks" in report:
             _row(current).update(stage=report["stage"], tasks_done=report["done"], tasks=report["tasks"])
 
-    def _ended(self, current: Current, report: dict[str, Any]) -> None:
+    def _ended(self, current: Current, report: Report) -> None:
         if report["state"] == "done":
-            self._finish(State.DONE, tables=report["tables"], true_to=_true_to(current))
+            self._finish(Outcome(State.DONE, tables=report["tables"], true_to=_true_to(current)))
         elif current.cancelled_s is not None:  # whatever Spark makes of it
-            self._finish(State.CANCELLED, current.why, **current.values)
+            self._finish(Outcome(State.CANCELLED, current.why, current.values))
         else:
-            self._finish(State(report["state"]), report.get("why", ""))
+            self._finish(Outcome(State(report["state"]), report.get("why", "")))
 
     def _look_at(self, current: Current) -> None:
         now_s = self._now()
@@ -178,7 +190,7 @@ class Worker:
                 log.warning("run %s does not end: its process is killed", current.order.run)
                 self._child.kill()
                 self._let_go()
-                self._finish(State.CANCELLED, current.why, **current.values)
+                self._finish(Outcome(State.CANCELLED, current.why, current.values))
             return
         wish = PipelineRun.objects.filter(pk=current.pk).values_list("cancel_asked", flat=True).first()
         if wish is None or wish:  # the sandbox is gone, or a visitor cancelled it
@@ -186,7 +198,7 @@ class Worker:
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
             self._cancel(current, worker_errors.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
 
-    def _cancel(self, current: Current, reason: Any = "", /, **values: Any) -> None:
+    def _cancel(self, current: Current, reason: Text = "", /, **values: object) -> None:
         current.cancelled_s, current.why, current.values = self._now(), reason, values
         if self._child is not None:
             try:
@@ -212,14 +224,14 @@ class Worker:
         order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options, sealed)
         self._current = Current(run.pk, order, self._now())
         if sources is None:
-            return self._finish(State.FAILED, worker_errors.NO_SANDBOX)
+            return self._finish(Outcome(State.FAILED, worker_errors.NO_SANDBOX))
         try:
             self._warm().order(order)
         except SandboxError as error:
-            self._finish(State.FAILED, str(error))
+            self._finish(Outcome(State.FAILED, str(error)))
         except OSError as error:
             self._let_go()
-            self._finish(State.FAILED, worker_errors.NOT_STARTED, why=error.strerror or str(error))
+            self._finish(Outcome(State.FAILED, worker_errors.NOT_STARTED, {"why": error.strerror or str(error)}))
         return None
 
     def _warm(self) -> Child:
@@ -249,17 +261,17 @@ class Worker:
         if current is None or child is None:
             return None
         if current.cancelled_s is not None:
-            return self._finish(State.CANCELLED, current.why, **current.values)
+            return self._finish(Outcome(State.CANCELLED, current.why, current.values))
         code = _exit_code(child)
         if self._is_used and not current.is_heard and not code:  # it had ended before it could hear of this one
             _row(current).update(state=State.QUEUED, started_at=None)
             self._current = None
             return None
         if b"OutOfMemoryError" in self._last_words():
-            return self._finish(State.FAILED, worker_errors.NO_MEMORY)
+            return self._finish(Outcome(State.FAILED, worker_errors.NO_MEMORY))
         if code < 0:
-            return self._finish(State.FAILED, worker_errors.KILLED, signal=-code)
-        return self._finish(State.FAILED, worker_errors.DIED, code=code)
+            return self._finish(Outcome(State.FAILED, worker_errors.KILLED, {"signal": -code}))
+        return self._finish(Outcome(State.FAILED, worker_errors.DIED, {"code": code}))
 
     def _last_words(self) -> bytes:
         try:
@@ -269,34 +281,21 @@ class Worker:
         except OSError:
             return b""
 
-    def _finish(
-        self,
-        state: State,
-        why: Any = "",
-        /,
-        *,
-        tables: dict[str, int] | None = None,
-        true_to: int | None = None,
-        **values: Any,
-    ) -> None:
+    def _finish(self, outcome: Outcome) -> None:
         self._used_s = self._now()
         if self._current is not None and self._current.outcome is None:
-            self._current.outcome = {
-                "state": state,
-                "why": why,
-                "values": values,
-                "tables": tables or {},
-                "true_to": true_to,
-            }
+            self._current.outcome = outcome
             self._settle(self._current)
 
     def _settle(self, current: Current) -> None:
         """Write the outcome into the row.  If the database fails now, the next turn retries."""
-        if not _close(_row(current), **current.outcome or {}) and not _exists(current):
+        outcome = current.outcome
+        assert outcome is not None, "it has ended"
+        if not _close(_row(current), outcome) and not _exists(current):
             for made in (current.order.out, *current.order.sealed.values()):  # its sandbox was deleted while it ran
                 shutil.rmtree(made, ignore_errors=True)
         self._current = None
-        log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
+        log.info("run %s of %s: %s", current.order.run, current.order.job, outcome.state)
 
     def _let_go(self, patience_s: float = 0.0) -> None:
         """Close the child in a thread, at most `patience_s` waited for."""
@@ -308,7 +307,7 @@ class Worker:
                 closing.join(patience_s)
 
 
-def _row(current: Current) -> Any:
+def _row(current: Current) -> models.QuerySet[PipelineRun]:
     return PipelineRun.objects.filter(pk=current.pk, state=State.RUNNING)
 
 
@@ -324,10 +323,17 @@ def _exists(current: Current) -> bool:
     return PipelineRun.objects.filter(pk=current.pk).exists()
 
 
-def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
+def _close(rows: models.QuerySet[PipelineRun], outcome: Outcome) -> int:
     with override(None):
-        text = str(why)
-    return int(rows.update(state=state, ended_at=timezone.now(), why=text, why_values=values or {}, **more))
+        text = str(outcome.why)
+    return rows.update(
+        state=outcome.state,
+        ended_at=timezone.now(),
+        why=text,
+        why_values=dict(outcome.values),
+        tables=dict(outcome.tables),
+        true_to=outcome.true_to,
+    )
 
 
 def _true_to(current: Current) -> int | None:

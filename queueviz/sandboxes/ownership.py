@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,6 +21,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.branch_orders import BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.host import ListeningRow, OpenedRow
 
 TOKEN_PREFIX = "qv_"
 TOKEN_BYTES = 32
@@ -132,7 +133,7 @@ def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
     return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
-def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[dict[str, Any]]]) -> Created:
+def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[OpenedRow]]) -> Created:
     made = _make(
         visitor,
         sandbox,
@@ -147,7 +148,7 @@ def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Futur
 def _make(
     visitor: Visitor,
     sandbox: Sandbox,
-    begin: Callable[[str], Future[dict[str, Any]]],
+    begin: Callable[[str], Future[OpenedRow]],
     give: Callable[[], None],
     counted: creation_limits.Counted,
     demand: Callable[[], None] = lambda: None,
@@ -261,14 +262,14 @@ def extend(visitor: Visitor, sandbox: Sandbox) -> None:
     record(visitor, "extend", sandbox.slug)
 
 
-def open_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
+def open_listener(visitor: Visitor, sandbox: Sandbox) -> ListeningRow:
     """Let real clients in.  Raises `ActionRefused`: 409 a port is taken, 503 it sleeps."""
     listener = engine.answer(engine.port().open_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
     record(visitor, "listen", sandbox.slug, name_servers=listener["name_servers"])
     return listener
 
 
-def close_listener(visitor: Visitor, sandbox: Sandbox) -> dict[str, Any]:
+def close_listener(visitor: Visitor, sandbox: Sandbox) -> ListeningRow:
     """Close the ports, and disconnect the clients."""
     listener = engine.answer(engine.port().close_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
     record(visitor, "unlisten", sandbox.slug)
@@ -365,7 +366,7 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
         )
 
 
-def _open(slug: str, begin: Callable[[str], Future[dict[str, Any]]]) -> None:
+def _open(slug: str, begin: Callable[[str], Future[OpenedRow]]) -> None:
     """Make its directory and its actors; both are removed if that fails."""
     try:
         engine.answer(begin(slug), engine.OPENING_PATIENCE_S)

@@ -4,7 +4,6 @@ Pages, htmx forms and the API all come through here, so a button and a program a
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from queueviz import engine
 from queueviz.access import hidden_names, policy
@@ -24,7 +23,7 @@ ACTIONS = Rate(LIMITS.actions_per_s, LIMITS.actions_per_s, what="actions")
 QUESTIONS = Rate(LIMITS.questions_per_s, LIMITS.questions_per_s, what="questions")
 
 
-def act(visitor: Visitor, slug: str, fields: Mapping[str, Any], *, counted: bool = True) -> int:
+def act(visitor: Visitor, slug: str, fields: Mapping[str, object], *, counted: bool = True) -> int:
     """Carry out `fields` and return the `seq` of its `ActionTaken`.  `counted`: by the rate of the visitor's actions.
 
     Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
@@ -43,7 +42,7 @@ def act(visitor: Visitor, slug: str, fields: Mapping[str, Any], *, counted: bool
     return seq
 
 
-def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, object]) -> dict[str, object]:
     """The answer to a question; the sandbox is not changed."""
     visit = policy.visit_at(visitor, slug, "see")
     QUESTIONS.demand(policy.counted_as(visitor))

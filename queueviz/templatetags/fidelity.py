@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import template
 from django.template import Context
 from django.templatetags.static import static
@@ -18,7 +16,7 @@ register = template.Library()
 
 
 @register.inclusion_tag("queueviz/partials/differs.html", takes_context=True)
-def differs(context: Context, *differences: str) -> dict[str, Any]:
+def differs(context: Context, *differences: str) -> dict[str, object]:
     """Show a small sign with one sentence and row for each difference.  An unknown difference is a template error.
 
     It shows nothing on the pages of a real cluster: its operators do not come for the articles.
@@ -29,7 +27,7 @@ def differs(context: Context, *differences: str) -> dict[str, Any]:
 
 
 @register.inclusion_tag("queueviz/partials/otherwise.html")
-def otherwise(board: str) -> dict[str, Any]:
+def otherwise(board: str) -> dict[str, object]:
     """A table of every difference seen at this page, article and code side by side."""
     return {"values": values_of(ledger(), seen_at(ledger(), board), get_language() or "en")}
 

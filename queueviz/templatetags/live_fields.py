@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from django import template
 from django.utils.html import format_html
@@ -16,7 +15,7 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def field(context: Mapping[str, Any], row: Mapping[str, Any] | None, name: str, kind: str = "text") -> SafeString:
+def field(context: template.Context, row: Mapping[str, object] | None, name: str, kind: str = "text") -> SafeString:
     """Return a value of a row as a span; in a template row without data it is unknown, an en dash."""
     row = row if isinstance(row, Mapping) else None
     names = (context.get("live") or {}).get("names") or {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 from django import template
@@ -14,7 +13,7 @@ register = template.Library()
 
 
 @register.simple_tag
-def going_on(asked: Mapping[str, Any], cursor: str) -> str:
+def going_on(asked: Mapping[str, object], cursor: str) -> str:
     return urlencode({**{name: str(value) for name, value in asked.items()}, "cursor": cursor})
 
 

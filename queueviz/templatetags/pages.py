@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TypedDict
 
 from django import template
 from django.conf import settings
@@ -15,12 +15,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from queueviz.boards.counted import Counted
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.boards.fact_texts import VALUES
+from queueviz.boards.page import BoardPage
 from queueviz.boards.registry import BOARDS, TABS
-from queueviz.boards.reset_plan import shown
+from queueviz.boards.reset_plan import Preview, shown
 from queueviz.operations.module_graph import imported
 from queueviz.templatetags.formats import number
+from sandbox.queries.rows.plans import ResetPlanAnswer
+from sandbox.queries.rows.walks import IndexWalk, WalkedFile, WalkEnd, WalkStep
 
 register = template.Library()
 
@@ -35,7 +38,7 @@ OTHER_ACTIONS = {
 
 
 @register.simple_tag
-def tabs(attached: object = False) -> tuple[Any, ...]:
+def tabs(attached: object = False) -> tuple[BoardPage, ...]:
     """The views; of a real cluster those that can be drawn of one."""
     return tuple(tab for tab in TABS if not attached or BOARDS[tab.name].attached)
 
@@ -53,7 +56,7 @@ def other_action(name: str) -> str:
 
 
 @register.filter
-def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
+def get(mapping: Mapping[str, object] | None, key: str) -> object:
     return (mapping or {}).get(key)
 
 
@@ -101,14 +104,29 @@ def to_json(value: object) -> str:
 
 
 @register.simple_tag
-def reset_plan(answer: Mapping[str, Any]) -> dict[str, Any]:
+def reset_plan(answer: ResetPlanAnswer) -> Preview:
     return shown(answer)
 
 
+class WalkedStation(WalkedFile):
+    """One file of a walk, with the values the drawing needs."""
+
+    window: range  # of slots
+    tested: list[WalkStep]
+    matches: list[WalkStep]
+
+
+class Walk(TypedDict):
+    """The stations of an index walk."""
+
+    files: list[WalkedStation]
+    negative: bool  # the hash
+
+
 @register.simple_tag
-def walk(answer: Mapping[str, Any]) -> dict[str, Any]:
+def walk(answer: IndexWalk) -> Walk:
     """Return the stations of an index walk, with the values the drawing needs beside the answer."""
-    files = []
+    files: list[WalkedStation] = []
     for file in answer.get("files", ()):
         chain = list(file.get("chain") or ())
         slot, slots = file.get("slot") or 0, file.get("slots") or 1
@@ -133,7 +151,7 @@ VERDICTS = {
     "too_old": _("older than requested"),
     "too_new": _("newer than requested"),
 }
-ENDS: dict[str, Any] = {
+ENDS: CountedTexts = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
     "only_other_hashes": Counted(
         lambda n: ngettext(
@@ -164,11 +182,11 @@ def verdict(code: str) -> object:
 
 
 @register.simple_tag
-def walk_end(ended: Mapping[str, Any] | None) -> str:
+def walk_end(ended: WalkEnd | None) -> str:
     """Return the last station of the walk, and the reason it ended there."""
-    code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
+    code, values = (str(ended["code"]), ended.get("values") or {}) if ended else ("", {})
     sentence = ENDS.get(code, _("Nothing found"))
-    text = sentence.form(int(values[sentence.by])) if isinstance(sentence, Counted) else str(sentence)
+    text = sentence.form(int(values[sentence.by] or 0)) if isinstance(sentence, Counted) else str(sentence)
     return text.format_map({name: number(value) for name, value in values.items()} | _Missing())
 
 

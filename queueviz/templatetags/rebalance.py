@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from django import template
 
 from queueviz.boards.live_fields import word
-from queueviz.boards.rebalance_picture import picture
+from queueviz.boards.rebalance_picture import Picture, picture
 from queueviz.boards.rebalance_views import Names
 from queueviz.templatetags.formats import UNKNOWN
+from sandbox.queries.rows.plans import RebalancePlan
 
 register = template.Library()
 
@@ -18,7 +16,7 @@ NEARBY = "MACHINE_ROOM_NEARBY-AVG"
 
 
 @register.simple_tag
-def plan_picture(answer: Mapping[str, Any]) -> dict[str, Any]:
+def plan_picture(answer: RebalancePlan) -> Picture:
     return picture(answer)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from django import template
 
 from queueviz.boards.live_fields import word
 from queueviz.boards.topology_routes import Table, tables
+from sandbox.queries.rows.walks import AllRoutes, OneRoute
 
 register = template.Library()
 
 
 @register.simple_tag
-def route_tables(answer: Mapping[str, Any]) -> list[Table]:
+def route_tables(answer: AllRoutes | OneRoute) -> list[Table]:
     return tables(answer)
 
 

@@ -23,6 +23,7 @@ from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.queries.rates import CommitRates, Rates
+from sandbox.queries.rows.host import AttachedRow
 from sandbox.queries.rows.snapshot import Snapshot
 
 TEMPLATE = "attached"
@@ -101,7 +102,7 @@ class AttachedCluster:
 
     # Reading.
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> AttachedRow:
         """As in `status`."""
         states = [server.state for server in self.picture.servers.values()]
         states += [broker.state for broker in self.picture.brokers.values()]

@@ -17,6 +17,7 @@ from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Reading, Refusal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError, SandboxError
+from sandbox.queries.rows.host import AttachedRow
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class Clusters:
         self._known: dict[str, AttachedCluster] = {}
         self._changes: dict[str, asyncio.Task[None]] = {}
 
-    async def attach(self, slug: str, settings: AttachedSettings) -> dict[str, Any]:
+    async def attach(self, slug: str, settings: AttachedSettings) -> AttachedRow:
         """The cluster's row after its first poll is done or failed; the same settings again change nothing, but a
         cluster without recent viewers is polled first.
 
@@ -76,7 +77,7 @@ class Clusters:
             raise ActionRefused(404, "Cluster {slug} does not exist.", "An administrator attaches clusters.", slug=slug)
         return known
 
-    def rows(self) -> dict[str, dict[str, Any]]:
+    def rows(self) -> dict[str, AttachedRow]:
         return {slug: self._known[slug].row() for slug in sorted(self._known)}
 
     def read(self, slug: str, kind: str, rest: list[str]) -> Reading | Refusal:

@@ -4,7 +4,6 @@ import logging
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
@@ -22,6 +21,7 @@ from sandbox.hosting.branching import (
 from sandbox.hosting.recipes import recipe_of, run_of
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.host import HostedRow
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class Branches:
         self._demand_room = demand_room
         self._make_room = make_room
 
-    async def begin(self, slug: str, order: AnyOrder) -> dict[str, Any]:
+    async def begin(self, slug: str, order: AnyOrder) -> HostedRow:
         """Begin to make a sandbox of another one's run, or of one that is given; its state is `branching` until it
         goes on.
         """

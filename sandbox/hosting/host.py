@@ -33,6 +33,7 @@ from sandbox.hosting.past_states import Past
 from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
+from sandbox.queries.rows.host import HostStatus, ListeningRow, OpenedRow
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
 
@@ -134,7 +135,7 @@ class Host:
         changes: dict[str, object] | None,
         limits: dict[str, Any] | None,
         history: bool = False,
-    ) -> dict[str, Any]:
+    ) -> OpenedRow:
         await self._demand_room(slug)
         await self._beginnings.begin(
             slug, template, preset=preset, seed=seed, changes=changes, limits=limits, history=history
@@ -171,7 +172,7 @@ class Host:
             if slot.sandbox is not None:
                 slot.sandbox.set_home_full(self._data_home.full)
 
-    async def wake(self, slug: str) -> dict[str, Any]:
+    async def wake(self, slug: str) -> OpenedRow:
         if is_attached(slug):
             return self.clusters.get(slug).row()
         slot = self._registry.get(slug)
@@ -242,7 +243,7 @@ class Host:
             slot.change = None
             slot.ring()
 
-    async def open_listener(self, slug: str) -> dict[str, Any]:
+    async def open_listener(self, slug: str) -> ListeningRow:
         """A sandbox in virtual time sleeps first, and wakes in the machine's."""
         slot = self._registry.get(slug)
         self.awake(slug).cluster.companion(LabProgress).check_alone()
@@ -263,7 +264,7 @@ class Host:
         await self.sleep(slug, reason)
         await self.wake(slug)
 
-    async def close_listener(self, slug: str) -> dict[str, Any]:
+    async def close_listener(self, slug: str) -> ListeningRow:
         slot = self._registry.get(slug)
         while slot.change is not None:
             await asyncio.shield(slot.change)
@@ -400,8 +401,8 @@ class Host:
             slot.unsubscribe(bell)
             self._touch(slot)
 
-    def status(self) -> dict[str, Any]:
-        slots = self._registry.all()
+    def status(self) -> HostStatus:
+        slots, full = self._registry.all(), self._data_home.full
         return {
             "awake": len(self._registry.awake()),
             "known": len(slots),
@@ -410,7 +411,7 @@ class Host:
             "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
             "sandboxes": {slot.slug: slot.row() for slot in slots},
             "attached": self.clusters.rows(),
-            "full": None if (full := self._data_home.full) is None else full._asdict(),
+            "full": None if full is None else {"pattern": full.pattern, "values": full.values},
         }
 
     def _touch(self, slot: Slot) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sandbox.hosting.host import Host
     from sandbox.hosting.repeatable_ranges import Line
     from sandbox.queries.changes import Changes
+    from sandbox.queries.rows.host import AttachedRow, HostStatus, ListeningRow, OpenedRow
     from sandbox.queries.rows.snapshot import Snapshot
     from sandbox.queries.state_at import Kept, StateAt
 
@@ -49,7 +50,7 @@ class EnginePort:
         changes: dict[str, object] | None = None,
         limits: dict[str, Any] | None = None,
         history: bool = False,
-    ) -> "Future[dict[str, Any]]":
+    ) -> "Future[OpenedRow]":
         """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken.
 
         `history`: it begins with that of its template, if there is one and nothing else is given.
@@ -60,7 +61,7 @@ class EnginePort:
             )
         )
 
-    def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
+    def branch(self, slug: str, order: "AnyOrder") -> "Future[OpenedRow]":
         """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.
 
         404 no such sandbox or event, 409 that run cannot be executed again, 422 no such action, 503 no room.
@@ -90,7 +91,7 @@ class EnginePort:
         """Close all sandboxes for other machines' engines, and take no new ones; `moved` gets each that is free."""
         return self._run(lambda: self._host.drain(moved))
 
-    def wake(self, slug: str) -> "Future[dict[str, Any]]":
+    def wake(self, slug: str) -> "Future[OpenedRow]":
         """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be opened."""
         return self._run(lambda: self._host.wake(slug))
 
@@ -102,14 +103,14 @@ class EnginePort:
         """Close it and remove its directory."""
         return self._run(lambda: self._host.delete(slug))
 
-    def open_listener(self, slug: str) -> "Future[dict[str, Any]]":
+    def open_listener(self, slug: str) -> "Future[ListeningRow]":
         """Open its ports to external clients; stays so over sleep.  The value is {"open", "name_servers"}.
 
         404 unknown, 503 asleep, 409 a port is taken.
         """
         return self._run(lambda: self._host.open_listener(slug))
 
-    def close_listener(self, slug: str) -> "Future[dict[str, Any]]":
+    def close_listener(self, slug: str) -> "Future[ListeningRow]":
         """Close the ports and end their connections; also of a sandbox that sleeps."""
         return self._run(lambda: self._host.close_listener(slug))
 
@@ -124,7 +125,7 @@ class EnginePort:
         """The owner has read the notices about cut logs.  404 unknown, 503 asleep."""
         return self._turn(lambda: self._host.dismiss_notices(slug))
 
-    def attach(self, slug: str, settings: "AttachedSettings") -> "Future[dict[str, Any]]":
+    def attach(self, slug: str, settings: "AttachedSettings") -> "Future[AttachedRow]":
         """Register a real cluster as `k.<name>`; every other method takes that slug like a sandbox's.
 
         The value is its `status` row after the first poll; a cluster that does not answer is no error.  The same
@@ -226,7 +227,7 @@ class EnginePort:
     def unsubscribe(self, slug: str, bell: Bell) -> "Future[None]":
         return self._turn(lambda: self._host.unsubscribe(slug, bell))
 
-    def status(self) -> "Future[dict[str, Any]]":
+    def status(self) -> "Future[HostStatus]":
         """{"awake", "known", "cap", "fds", "fd_limit", "sandboxes": {slug: {"state", "watched", "template", …}},
         "attached": {slug: the same of clusters}}"""
         return self._turn(self._host.status)

@@ -2,7 +2,7 @@
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.cluster import record as records
 from sandbox.cluster.new_sandbox import port_of
@@ -11,6 +11,7 @@ from sandbox.control.readings import Bell
 from sandbox.hosting.engine_share import Share
 from sandbox.hosting.reclaimed_copies import newest
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
+from sandbox.queries.rows.host import HostedRow
 from sandbox.queries.rows.snapshot import SandboxRow
 
 if TYPE_CHECKING:
@@ -107,9 +108,13 @@ class Slot:
             "state": self.state,
         }
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> HostedRow:
+        record = self._record
         return {
-            **self.identity(),
+            "slug": self.slug,
+            "template": record.template if record else None,
+            "preset": record.preset if record else None,
+            "state": self.state,
             "progress": self.branching.share if self.branching is not None else None,
             "watched": self.watched,
             "failed": self.why_failed,

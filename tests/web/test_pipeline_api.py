@@ -177,7 +177,7 @@ def test_a_result_that_is_replaced_while_it_is_read_is_read_anew(visitor: Client
     leave("delivery_audit", made["slug"], {"summary": [{**row, "messages": 1}]}, run="old")
     result = Result("delivery_audit", made["slug"])
     leave("delivery_audit", made["slug"], {"summary": [{**row, "messages": 2}]}, run="new")  # the old files are gone
-    assert [found["messages"] for found in result.rows("summary", most=10).rows] == [2]
+    assert [found["messages"] for found in result.rows("summary", dict, most=10).rows] == [2]
     assert result.manifest is not None
     assert result.manifest.run == "new"
 
@@ -191,7 +191,7 @@ def test_a_manifest_no_one_can_read_is_as_none(visitor: Client, made: dict[str, 
 def test_the_first_rows_of_an_order_are_found_whatever_lies_before_them(made: dict[str, Any]) -> None:
     rows = [{"group": "g", "topic": "t", "verdict": "once", "messages": n, "example_seq": 100 - n} for n in range(50)]
     leave("delivery_audit", made["slug"], {"summary": rows})
-    found = Result("delivery_audit", made["slug"]).first("summary", ["example_seq"], most=3)
+    found = Result("delivery_audit", made["slug"]).first("summary", dict, ["example_seq"], most=3)
     assert ([row["example_seq"] for row in found.rows], found.is_cut) == ([51, 52, 53], True)
 
 

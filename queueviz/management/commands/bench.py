@@ -3,9 +3,10 @@
 import argparse
 import json
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.core.management import BaseCommand, CommandError
 
@@ -16,9 +17,31 @@ MODULES = {"class": "classroom"}  # the others are modules of their own name
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
 MOST_IN_A_LESSON = 120  # places of a course
 MOST_RATE = 60
-OF_CLASS = ("students", "rate", "cores", "engines")
 QUICK = ("wire", "pipeline")
-OF_LESSON = ("burst", "start")  # one of them: of how many students
+
+
+class Options(TypedDict):
+    """The options of the command, by their names."""
+
+    json: bool
+    quick: bool
+    students: tuple[int, ...] | None
+    lab: str | None
+    burst: int | None
+    start: int | None
+    rate: tuple[int, ...] | None
+    cores: tuple[int, ...] | None
+    engines: tuple[int, ...] | None
+
+
+class BenchArguments(TypedDict, total=False):
+    """The arguments of a bench's `run`."""
+
+    quick: bool
+    students: tuple[int, ...]
+    rates: tuple[int, ...]
+    cores: tuple[int, ...]
+    engines: tuple[int, ...]
 
 
 class Command(BaseCommand):
@@ -47,13 +70,14 @@ class Command(BaseCommand):
         parser.add_argument("--cores", type=_numbers, metavar="1,2", help="class: processor cores of the server")
         parser.add_argument("--engines", type=_numbers, metavar="0,1", help="class: engine processes of the server")
 
-    def handle(self, *args: Any, bench: str, **options: Any) -> None:
+    def handle(self, *args: Any, bench: str, **named: Any) -> None:
+        options = cast(Options, named)
         try:
             module = import_module(f"tests.bench.{_module_of(bench, options)}")
         except ModuleNotFoundError as error:
             raise CommandError(f"The bench {bench} needs the development requirements: {error}.") from error
-        for name in OF_LESSON:
-            if options[name] is not None and not options["lab"]:
+        for name in _of_lesson(options):
+            if not options["lab"]:
                 raise CommandError(f"--{name} needs the bench class with --lab.")
         arguments = _arguments(bench, options)
         figures = _lesson(module, bench, options, **arguments) if options["lab"] else module.run(**arguments)
@@ -66,7 +90,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{name:{width}} {value:,.2f}" if isinstance(value, float) else f"{name:{width}} {value}")
 
 
-def _arguments(bench: str, options: dict[str, Any]) -> dict[str, Any]:
+def _arguments(bench: str, options: Options) -> BenchArguments:
     if bench != "class":
         return {"quick": True} if options["quick"] and bench in QUICK else {}
     bounds = {
@@ -75,23 +99,29 @@ def _arguments(bench: str, options: dict[str, Any]) -> dict[str, Any]:
         "cores": (1, len(os.sched_getaffinity(0))),
         "engines": (0, MOST_ENGINES),
     }
-    arguments = {name: options[name] for name in OF_CLASS if options[name] is not None}
+    of_class = {
+        "students": options["students"],
+        "rate": options["rate"],
+        "cores": options["cores"],
+        "engines": options["engines"],
+    }
+    arguments = {name: numbers for name, numbers in of_class.items() if numbers is not None}
     for name, numbers in arguments.items():
         least, most = bounds[name]
         if any(not least <= number <= most for number in numbers):
             raise CommandError(f"--{name} takes numbers from {least} to {most}.")
-    return {"rates" if name == "rate" else name: numbers for name, numbers in arguments.items()}
+    return cast(BenchArguments, {"rates" if name == "rate" else name: numbers for name, numbers in arguments.items()})
 
 
 def _lesson(
     module: ModuleType,
     bench: str,
-    options: dict[str, Any],
+    options: Options,
     *,
     students: tuple[int, ...] = (60,),
     engines: tuple[int, ...] = (0,),
     **others: Any,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run one lesson, of one number of students."""
     if bench != "class" or others or len(students) != 1 or len(engines) != 1:
         raise CommandError("--lab needs the bench class and takes one number for --students and one for --engines.")
@@ -101,18 +131,24 @@ def _lesson(
         raise CommandError(f"No lab {options['lab']}. See manage.py lab list.") from None
     if students[0] > MOST_IN_A_LESSON:
         raise CommandError(f"With --lab, --students takes a number from 1 to {MOST_IN_A_LESSON}.")
-    chosen = [name for name in OF_LESSON if options[name] is not None]
+    chosen = _of_lesson(options)
     if len(chosen) > 1:
         raise CommandError("--burst and --start are different lessons: choose one.")
-    for name in chosen:
-        if not 1 <= options[name] <= MOST_IN_A_LESSON:
+    for name, count in chosen.items():
+        if not 1 <= count <= MOST_IN_A_LESSON:
             raise CommandError(f"--{name} takes a number from 1 to {MOST_IN_A_LESSON}.")
-    measure = getattr(module, chosen[0] if chosen else "run")
-    figures: dict[str, Any] = measure(lab, options[chosen[0]] if chosen else students[0], engines[0])
+    name, count = next(iter(chosen.items()), ("run", students[0]))
+    figures: dict[str, object] = getattr(module, name)(lab, count, engines[0])
     return figures
 
 
-def _module_of(bench: str, options: dict[str, Any]) -> str:
+def _of_lesson(options: Options) -> dict[str, int]:
+    """Return the number of students by lesson: of one of them at most."""
+    lessons = {"burst": options["burst"], "start": options["start"]}
+    return {name: count for name, count in lessons.items() if count is not None}
+
+
+def _module_of(bench: str, options: Options) -> str:
     if options["lab"]:
         return "lesson" if options["start"] is None else "lab_start"
     return MODULES.get(bench, bench)
@@ -125,9 +161,9 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{text} is not a list of whole numbers such as 10,30,60") from None
 
 
-def flat(figures: dict[str, Any], before: str = "") -> list[tuple[str, Any]]:
+def flat(figures: Mapping[str, object], before: str = "") -> list[tuple[str, object]]:
     """`{"a": {"b": 1}}` → `[("a.b", 1)]`."""
-    rows: list[tuple[str, Any]] = []
+    rows: list[tuple[str, object]] = []
     for name, value in figures.items():
         rows += flat(value, f"{before}{name}.") if isinstance(value, dict) else [(f"{before}{name}", value)]
     return rows

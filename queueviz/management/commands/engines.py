@@ -2,7 +2,7 @@
 
 import json
 import time
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
@@ -15,6 +15,18 @@ from sandbox.kernel.errors import EngineBusy
 HEADS = ("engine", "machine", "lease", "sandboxes", "awake", "of", "frames", "")
 DRAINED_WITHIN_S = 600.0
 LOOK_EVERY_S = 0.5
+
+
+class StartOptions(TypedDict):
+    """The options of `start`, by their names."""
+
+    number: int
+
+
+class NamedOptions(TypedDict):
+    """The options of `drain` and `stop`, by their names."""
+
+    name: str
 
 
 class Command(BaseCommand):
@@ -55,13 +67,13 @@ class Command(BaseCommand):
         else:
             self.stdout.write("No engine has a lease. On one machine `manage.py serve` needs none.")
 
-    def start(self, options: dict[str, Any]) -> None:
+    def start(self, options: StartOptions) -> None:
         from queueviz.engines import ray_cluster
 
         ray_cluster.connect(address())
         ray_cluster.see_that_there_are(options["number"])
 
-    def drain(self, options: dict[str, Any]) -> None:
+    def drain(self, options: NamedOptions) -> None:
         name, table = options["name"], lease_table()
         rows = [row for row in table.engines() if row.expires_in_s > 0]
         demand_listed(name, rows)
@@ -77,7 +89,7 @@ class Command(BaseCommand):
             time.sleep(LOOK_EVERY_S)
         self.stdout.write(f"{name} has no sandboxes left and accepts none. `manage.py engines stop {name}` ends it.")
 
-    def stop(self, options: dict[str, Any]) -> None:
+    def stop(self, options: NamedOptions) -> None:
         from queueviz.engines import ray_cluster
 
         ray_cluster.connect(address())
@@ -112,7 +124,7 @@ def table(lines: list[tuple[str, ...]]) -> str:
     )
 
 
-def as_object(row: Listed) -> dict[str, Any]:
+def as_object(row: Listed) -> dict[str, object]:
     return {**row._asdict(), "figures": row.figures._asdict(), "expires_in_s": round(row.expires_in_s, 1)}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
@@ -20,6 +20,25 @@ from sandbox.kernel.errors import SandboxError
 from sandbox.tools.store_feed import StoreSink
 
 FLIGHTS_SPEED = 600.0
+
+
+class Options(TypedDict):
+    """The options of the command, by their names."""
+
+    feed: str
+    file: NotRequired[Path]  # of csv and ndjson; likewise the columns
+    key: NotRequired[str | None]
+    tag: NotRequired[str | None]
+    time: NotRequired[str | None]
+    sandbox: str | None
+    url: str
+    token: str
+    store: Path | None
+    topic: str
+    queues: int
+    speed: float
+    rate: float
+    limit: int | None
 
 
 class Command(BaseCommand):
@@ -42,14 +61,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            sent = self._feed(options)
+            sent = self._feed(cast(Options, options))
         except (SandboxError, RemoteRefused) as refused:
             raise CommandError(str(refused)) from refused
         except KeyboardInterrupt:
             raise CommandError("Stopped.", returncode=130) from None
         self.stdout.write(f"{sent} messages sent to {options['topic']}.")
 
-    def _feed(self, options: dict[str, Any]) -> int:
+    def _feed(self, options: Options) -> int:
         rows, total = _source(options)
         if options["limit"] is not None:
             rows, total = islice(rows, options["limit"]), min(total, options["limit"])
@@ -89,7 +108,7 @@ def _add_target(parser: argparse.ArgumentParser, *, topic: str | None, speed: fl
     )
 
 
-def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
+def _source(options: Options) -> tuple[Iterator[FeedRow], int]:
     if options["feed"] == "flights":
         table = prepare_flights(Path(settings.QUEUEVIZ_HOME))
         total = count_lines(table)
@@ -100,13 +119,13 @@ def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
     return read(options["file"], columns), max(0, count_lines(options["file"]) - is_csv)
 
 
-def _sink(options: dict[str, Any]) -> tuple[Callable[[list[FeedRow]], None], Callable[[], None]]:
+def _sink(options: Options) -> tuple[Callable[[list[FeedRow]], None], Callable[[], None]]:
     if bool(options["sandbox"]) == bool(options["store"]):
         raise CommandError("Choose one target: --sandbox SLUG --url URL --token TOKEN, or --store DIR.")
     if options["store"]:
         store = StoreSink(options["store"], options["topic"], queues=options["queues"])
         return store.send, store.close
-    sandbox = RemoteSandbox(options["url"], options["sandbox"], options["token"])
+    sandbox = RemoteSandbox(options["url"], options["sandbox"] or "", options["token"])
     try:
         return SandboxSink(sandbox, options["topic"]).send, sandbox.close
     except BaseException:

@@ -73,7 +73,7 @@ def _working_directory(tests: Path, root: Path) -> Path:
     return root if tests.resolve().is_relative_to(root) else tests
 
 
-def _lines(listed: Iterable[Mapping[str, Any]]) -> str:
+def _lines(listed: Iterable[runner.RowTests]) -> str:
     """Return row and claim, then each test once with the counts of its outcomes."""
     lines = []
     for entry in listed:

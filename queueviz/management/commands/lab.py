@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.core.management import BaseCommand, CommandError
 from django.utils.translation import gettext
@@ -21,6 +21,42 @@ from sandbox.labs.lab import Lab, Question
 from sandbox.simulation.lab_check import SOLVE, check_lab, check_labs, is_whole, scripts_of
 from sandbox.simulation.lab_loader import SUFFIX, LabFileError, lab_of
 from sandbox.simulation.lab_player import play
+
+
+class Options(TypedDict, total=False):
+    """The options of the command's parts, by their names."""
+
+    lab: str
+    seed: str
+    labs: list[str]
+    all: bool
+    seeds: int
+    workers: int
+    json: bool
+    script: str
+    exam: bool
+
+
+class CheckedScript(TypedDict):
+    """A script of a misconception."""
+
+    misconception: str
+    sentence: str
+    fails: bool
+
+
+class CheckedLab(TypedDict):
+    """A lab after its check (`simulation.lab_check`)."""
+
+    number: str
+    title: str
+    solved: bool
+    empty_fails: bool
+    seeds: int
+    played_minutes: float
+    wrong: list[CheckedScript]
+    stopped: dict[str, str]
+    to_fill_in: list[str]
 
 
 class Command(BaseCommand):
@@ -51,11 +87,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, f"_{options['does']}")(options)
 
-    def _list(self, options: dict[str, Any]) -> None:
+    def _list(self, options: Options) -> None:
         for lab in LABS.values():
             self.stdout.write(f"{lab.number:>3}  {lab.slug:22} {lab.minutes:3} min  {gettext(lab.title)}")
 
-    def _show(self, options: dict[str, Any]) -> None:
+    def _show(self, options: Options) -> None:
         lab = _lab(options["lab"])
         numbers = lab.numbers(options["seed"], 1)
         self.stdout.write(f"{lab.number}. {gettext(lab.title)}\n{gettext(lab.goal)}")
@@ -68,7 +104,7 @@ class Command(BaseCommand):
                 if question is not None:
                     self.stdout.write(f"   ? {_asked(question, numbers)}")
 
-    def _check(self, options: dict[str, Any]) -> None:
+    def _check(self, options: Options) -> None:
         names = (
             list(LABS)
             if options["all"]
@@ -87,13 +123,13 @@ class Command(BaseCommand):
         for row in checked:
             rows.append(row)
             if not options["json"]:
-                self._report(row)
+                self._report(cast(CheckedLab, row))
         if options["json"]:
             self.stdout.write(json.dumps({"labs": rows}))
         if not all(map(is_whole, rows)):
             sys.exit(1)
 
-    def _report(self, row: dict[str, Any]) -> None:
+    def _report(self, row: CheckedLab) -> None:
         self.stdout.write(
             f"{row['number']:>3}  {row['title']}: {'solved' if row['solved'] else 'NOT SOLVED'}"
             f"{'' if row['empty_fails'] else ', THE EMPTY SCRIPT SOLVES IT'}, {row['seeds']} seeds, "
@@ -107,7 +143,7 @@ class Command(BaseCommand):
         for sentence in row["to_fill_in"]:
             self.stdout.write(f"  .. {sentence}")
 
-    def _play(self, options: dict[str, Any]) -> None:
+    def _play(self, options: Options) -> None:
         directory = Path(options["lab"])
         if directory.is_dir():
             try:
@@ -138,7 +174,7 @@ class Command(BaseCommand):
         self.stdout.write(f"  {filled(verdict.text, verdict.values)}")
 
 
-def _row(attempt: Attempt) -> dict[str, Any]:
+def _row(attempt: Attempt) -> dict[str, object]:
     return {
         "lab": attempt.lab.slug,
         "attempt": attempt.attempt,

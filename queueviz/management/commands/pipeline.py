@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import orjson
 from django.conf import settings
@@ -30,7 +30,7 @@ from queueviz.runs.text_tables import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
 from sandbox.pipeline.runs.error_sentences import sentence_of
-from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Report, Where
 from sandbox.pipeline.runs.results import manifest_of
 from sandbox.pipeline.spark.small_runs import is_few
 from sandbox.simulation.many_replays import executed_again
@@ -38,6 +38,30 @@ from sandbox.simulation.many_replays import executed_again
 INTERRUPTED = 130
 SHOWN = 20
 IMPORT = "import"  # reads files, which its option path names
+
+
+class Arguments(TypedDict):
+    """The arguments of the command, by their names."""
+
+    job: str
+    about: str | None
+    store: Path | None
+    sandbox: str | None
+    students: Path | None
+    course: str | None
+    master: str | None
+    remote: str | None
+    out: Path | None
+    sealed: Path | None
+    format: str | None
+    append: bool
+    follow: bool
+    option: list[str]
+    publish: bool
+    rerun: bool
+    show: int
+    table: str | None
+    json: bool
 
 
 class Command(BaseCommand):
@@ -89,7 +113,8 @@ class Command(BaseCommand):
         add("--table", metavar="T", help="show: print only this table")
         add("--json", action="store_true", help="print the outcome as JSON, without rows")
 
-    def handle(self, *args: Any, **arguments: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
+        arguments = cast(Arguments, options)
         home = Path(settings.QUEUEVIZ_HOME)
         began_at = timezone.now()
         course = course_of(arguments)
@@ -115,7 +140,7 @@ class Command(BaseCommand):
         )
         ended = self._run(order, Where(arguments["master"], arguments["remote"]), home, quiet=arguments["json"])
         if course is not None and arguments["job"] == GRADING and ended["state"] == "done":
-            self._regrade(course, began_at, sorted(journals), arguments, ended | {"out": order.out})
+            self._regrade(course, began_at, sorted(journals), arguments, ended, order.out)
             return
         if arguments["json"]:
             self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
@@ -124,13 +149,13 @@ class Command(BaseCommand):
         if not arguments["json"]:
             manifest = manifest_of(Path(order.out))
             tables = manifest.tables if manifest is not None else {}
-            for name in ended["tables"] if tables else ():
+            for name in ended.get("tables", ()) if tables else ():
                 for line in lines_of(Path(order.out), name, tables[name], arguments["show"]):
                     self.stdout.write(line)
 
-    def _show(self, arguments: dict[str, Any], home: Path, course: Course | None) -> None:
+    def _show(self, arguments: Arguments, home: Path, course: Course | None) -> None:
         """Raises WrongOption, CorruptRecord, CommandError."""
-        job = arguments["about"]
+        job = arguments["about"] or ""
         if (out := arguments["out"]) is None:
             name = source_of({**arguments, "job": job}, home)[2] if course is None else course.slug
             out = result_of(job, name)
@@ -142,7 +167,7 @@ class Command(BaseCommand):
                 self.stdout.write(line)
 
     def _regrade(
-        self, course: Course, began_at: datetime, slugs: list[str], arguments: dict[str, Any], ended: dict[str, Any]
+        self, course: Course, began_at: datetime, slugs: list[str], arguments: Arguments, ended: Report, out: str
     ) -> None:
         """Compute the differences to the grades, and publish them if the command has the option."""
         directories = [directory_of(slug) for slug in slugs] if arguments["rerun"] else []
@@ -157,6 +182,7 @@ class Command(BaseCommand):
         if arguments["json"]:
             summary = {
                 **ended,
+                "out": out,
                 "attempts": made.attempts,
                 "differences": made.differences,
                 "rerun": len(reruns),
@@ -180,7 +206,7 @@ class Command(BaseCommand):
             else f"Published: {done.changed} grades changed, {done.went_on} kept: their students continued since."
         )
 
-    def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
+    def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> Report:
         """Return the last report of the run.  Raises CommandError if no report ended it."""
         scratch = home / "pipeline" / ".spark"
         log = scratch / f"{order.run}.log"
@@ -207,14 +233,14 @@ class Command(BaseCommand):
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
         raise CommandError(f"The Spark process {how} before the job was done. Its output is in {log}.", returncode=1)
 
-    def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
+    def _with_words(self, ended: Report, log: Path) -> Report:
         """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} Spark's output is in {log}."}
         log.unlink()
         return ended
 
-    def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
+    def _heard(self, child: Child, order: Order, *, quiet: bool) -> Report | None:
         """Follow the run.  Ctrl-C ends a run that follows, which is then done; it cuts off any other."""
         try:
             return self._follow(child, quiet=quiet)
@@ -224,7 +250,7 @@ class Command(BaseCommand):
             child.end(order.run)
             return self._follow(child, quiet=quiet)
 
-    def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
+    def _follow(self, child: Child, *, quiet: bool) -> Report | None:
         """Follow the process to the end of the run.  None: the process was gone before."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for report in child.reports():
@@ -236,7 +262,7 @@ class Command(BaseCommand):
         return None
 
 
-def course_of(arguments: dict[str, Any]) -> Course | None:
+def course_of(arguments: Arguments) -> Course | None:
     """Raises CommandError."""
     if arguments["course"] is None:
         if arguments["publish"] or arguments["rerun"]:
@@ -252,7 +278,7 @@ def course_of(arguments: dict[str, Any]) -> Course | None:
     return course
 
 
-def source_of(arguments: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
+def source_of(arguments: Arguments, home: Path) -> tuple[dict[str, str], dict[str, str], str]:
     """Return stores and journals by name, and the name of the whole.  Raises CommandError."""
     if arguments["store"] is not None:
         root = arguments["store"].resolve()
@@ -269,13 +295,14 @@ def source_of(arguments: dict[str, Any], home: Path) -> tuple[dict[str, str], di
                 f"No sandbox in {directory}. manage.py simulate_class writes such a directory.", returncode=1
             )
     else:
-        name, sources = arguments["sandbox"], sources_of(arguments["sandbox"])
+        name = arguments["sandbox"] or ""
+        sources = sources_of(name)
         if sources is None:
             raise CommandError(f"No sandbox {name} in {home}.", returncode=1)
     return *sources, name
 
 
-def query_of(arguments: dict[str, Any], name: str) -> dict[str, str]:
+def query_of(arguments: Arguments, name: str) -> dict[str, str]:
     """Return the query of the job `sql`, and the last results it may name.  Raises CommandError."""
     if arguments["job"] != SQL:
         return {}
@@ -285,7 +312,7 @@ def query_of(arguments: dict[str, Any], name: str) -> dict[str, str]:
         raise CommandError(str(error), returncode=1) from None
 
 
-def sealed_by(arguments: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
+def sealed_by(arguments: Arguments, stores: dict[str, str]) -> dict[str, str]:
     """The directory of each store's sealed log files.  Raises CommandError."""
     if arguments["sealed"] is None:
         return sealed_of(stores)
@@ -305,7 +332,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def options_of(arguments: dict[str, Any]) -> dict[str, str]:
+def options_of(arguments: Arguments) -> dict[str, str]:
     """Raises CommandError."""
     options = {}
     for text in arguments["option"]:
@@ -313,5 +340,6 @@ def options_of(arguments: dict[str, Any]) -> dict[str, str]:
         if not equals:
             raise CommandError(f"{text} is not an option. Write KEY=VALUE.", returncode=1)
         options[key] = str(Path(value).resolve()) if key == "path" and value else value
-    options |= {name: "true" for name in ("follow", "append") if arguments[name]}
+    options |= {"follow": "true"} if arguments["follow"] else {}
+    options |= {"append": "true"} if arguments["append"] else {}
     return options | ({"format": arguments["format"]} if arguments["format"] else {})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
@@ -31,6 +31,28 @@ from sandbox.simulation.world import World
 
 END = 2**53
 NICENESS = 10  # of a process beside the server
+
+
+class ExportOptions(TypedDict):
+    """The options of `export`, by their names."""
+
+    directory: Path | None
+    play: str | None
+    seed: str
+    minutes: float
+    pace_ms: int
+    beside: bool
+    without_scores: bool
+    first: int
+    last: int
+
+
+class PageOptions(TypedDict):
+    """The options of `page`, by their names."""
+
+    page: Path
+    title: str
+    language: str
 
 
 class Command(BaseCommand):
@@ -73,7 +95,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, what: str, file: Path, **options: Any) -> None:
         try:
             if what == "export":
-                self._export(file, options)
+                self._export(file, cast(ExportOptions, options))
             else:
                 with file.open("rb") as data:
                     recording = Recording(data)
@@ -82,14 +104,14 @@ class Command(BaseCommand):
                     else:
                         recording.check()
                     if what == "page":
-                        self._page(file, options)
+                        self._page(file, cast(PageOptions, options))
                     self._print(file, recording)
         except (BadRecording, CorruptRecord) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}. Choose another path.") from error
 
-    def _export(self, file: Path, options: dict[str, Any]) -> None:
+    def _export(self, file: Path, options: ExportOptions) -> None:
         if options["minutes"] <= 0 or options["pace_ms"] <= 0:
             raise CommandError("--minutes and --pace-ms must be greater than 0.")
         with _source(options) as (about, frames, facts):
@@ -101,7 +123,7 @@ class Command(BaseCommand):
             with file.open("rb") as written:
                 self._print(file, Recording(written))
 
-    def _page(self, file: Path, options: dict[str, Any]) -> None:
+    def _page(self, file: Path, options: PageOptions) -> None:
         with translation.override(options["language"]):
             text = offline_page(file.read_bytes(), title=options["title"], language=options["language"])
         options["page"].write_text(text, "utf-8")
@@ -119,18 +141,18 @@ Source = tuple[About, Iterable[Frame], Iterable[Row]]
 
 
 @contextmanager
-def _source(options: dict[str, Any]) -> Iterator[Source]:
-    directory: Path | None = options["directory"]
-    if directory is None:
-        with tempfile.TemporaryDirectory() as home, World(Path(home), options["play"], seed=options["seed"]) as world:
-            about = About(__version__, options["play"], "sandbox", options["seed"], options["pace_ms"])
+def _source(options: ExportOptions) -> Iterator[Source]:
+    directory, template = options["directory"], options["play"]
+    if directory is None and template is not None:
+        with tempfile.TemporaryDirectory() as home, World(Path(home), template, seed=options["seed"]) as world:
+            about = About(__version__, template, "sandbox", options["seed"], options["pace_ms"])
             frames = list(recorded_frames(world, options["minutes"] * 60, pace_ms=options["pace_ms"]))
             world.cluster.journal.settle()
             world.sleep("recorded")
             yield about, frames, journal_range.facts_of(Path(home) / "sandboxes" / "world")
-    elif folder.is_folder(directory):
+    elif directory is not None and folder.is_folder(directory):
         yield folder.about_of(directory), folder.frames_of(directory), folder.facts_of(directory)
-    else:
+    elif directory is not None:
         run = RecordedRun(directory.resolve(), options["first"], options["last"], pace_ms=options["pace_ms"])
         yield run.about(__version__), run.frames(_step_back() if options["beside"] else _say_nothing), run.facts()
 

@@ -6,10 +6,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.core.management import BaseCommand, CommandError
 
+from queueviz.links.claim_results import ClaimResult
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.kernel.errors import SandboxError
 from sandbox.simulation.claims import CLAIMS
@@ -20,6 +21,43 @@ from sandbox.simulation.try_claim import basis_of, try_claim
 
 PROGRESS_EVERY_S = 10.0
 INTERRUPTED = 130
+
+
+class Options(TypedDict):
+    """The options of the command, by their names."""
+
+    seeds: int
+    first: int
+    seed: int | None
+    profile: str
+    minutes: float | None
+    workers: int
+    claim: str | None
+    template: str
+    directory: Path | None
+    json: bool
+
+
+class BrokenPromise(TypedDict):
+    """A violation, and the command that plays it again."""
+
+    seed: int
+    promise: str
+    sentence: str
+    again: str
+
+
+class SimulationFigures(TypedDict):
+    """The sums of many seeds (`simulation.many`)."""
+
+    seeds: int
+    seeds_per_s: float | None
+    took_s: float
+    virtual_hours: float
+    events: int
+    played: dict[str, int]
+    refused: dict[str, int]
+    violations: list[BrokenPromise]
 
 
 class Command(BaseCommand):
@@ -49,7 +87,8 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object instead of sentences")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: Any, **named: Any) -> None:
+        options = cast(Options, named)
         if options["seeds"] < 1 or options["workers"] < 1 or (options["minutes"] or 1) <= 0:
             raise CommandError("--seeds, --workers and --minutes must be greater than 0.")
         if options["claim"] is not None:
@@ -64,7 +103,7 @@ class Command(BaseCommand):
                 self._many(range(options["first"], options["first"] + options["seeds"]), tally, options)
         except KeyboardInterrupt:
             interrupted = True
-        figures = tally.figures(time.monotonic() - began_s)
+        figures = cast(SimulationFigures, tally.figures(time.monotonic() - began_s))
         if options["json"]:
             self.stdout.write(json.dumps(figures))
         else:
@@ -72,13 +111,14 @@ class Command(BaseCommand):
         if figures["violations"] or interrupted:
             sys.exit(1 if figures["violations"] else INTERRUPTED)
 
-    def _claim(self, options: dict[str, Any]) -> None:
+    def _claim(self, options: Options) -> None:
         directory = options["directory"].resolve() if options["directory"] else None
         try:
             basis = basis_of(directory, options["template"], "sandbox")
-            claim = try_claim(options["claim"], options["seeds"], basis, workers=options["workers"])
+            tried = try_claim(options["claim"] or "", options["seeds"], basis, workers=options["workers"])
         except (SandboxError, OSError) as error:
             raise CommandError(str(error)) from error
+        claim = cast(ClaimResult, tried)
         self.stdout.write(json.dumps(claim) if options["json"] else "\n".join(_said(claim)))
         if claim["broken"]:
             sys.exit(1)
@@ -92,7 +132,7 @@ class Command(BaseCommand):
         if verbose:
             self.stdout.write(f"journal: {result.entries} events, {result.digest()}")
 
-    def _many(self, seeds: range, tally: Tally, options: dict[str, Any]) -> None:
+    def _many(self, seeds: range, tally: Tally, options: Options) -> None:
         shown_s = time.monotonic()
         for result in run_many(seeds, tally.work, workers=min(options["workers"], len(seeds))):
             tally.add(result)
@@ -101,7 +141,7 @@ class Command(BaseCommand):
                 shown_s = now_s
                 self.stderr.write(f"{tally.seeds} of {len(seeds)} seeds, {len(tally.violations)} violations")
 
-    def _print(self, figures: dict[str, Any]) -> None:
+    def _print(self, figures: SimulationFigures) -> None:
         for violation in figures["violations"]:
             self.stdout.write(
                 f"seed {violation['seed']}, {violation['promise']}: {violation['sentence']}\n    {violation['again']}"
@@ -117,7 +157,7 @@ class Command(BaseCommand):
         )
 
 
-def _said(claim: dict[str, Any]) -> list[str]:
+def _said(claim: ClaimResult) -> list[str]:
     cases, lines = claim["distribution"], [f"{claim['claim']}: true for {claim['held']} of {claim['seeds']} seeds"]
     lines.append(f"cases per run: median {cases['median']:g}, 90 % between {cases['low']} and {cases['high']}")
     if (shortest := claim["counterexample"]) is not None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
@@ -26,7 +26,7 @@ from sandbox.pipeline.spark.java import java_home, link
 from sandbox.pipeline.spark.java_classes import WRITTEN_WITHIN_S, archive_of
 from sandbox.pipeline.spark.master_address import Where, look_for
 
-__all__ = ["ENDED", "Child", "Order", "Where", "environment_of"]
+__all__ = ["ENDED", "Child", "Order", "Report", "Where", "environment_of"]
 
 ENDED = frozenset({"done", "failed", "cancelled"})
 ROOT = Path(__file__).parents[3]
@@ -36,6 +36,19 @@ SECOND_COMPILER_LATE = " ".join(
     for name, calls in (("Invocation", 50_000), ("MinInvocation", 6_000), ("Compile", 150_000), ("BackEdge", 400_000))
 )
 """Java's own thresholds, ten times: its second compiler is for loops over rows, and else competes with the planner."""
+
+
+class Report(TypedDict):
+    """A line of Spark's process about a run."""
+
+    run: str
+    state: str
+    stage: NotRequired[int]
+    done: NotRequired[int]  # tasks
+    tasks: NotRequired[int]
+    tables: NotRequired[dict[str, int]]  # rows, of a run that is done
+    why: NotRequired[str]  # of one that failed
+    is_ours: NotRequired[bool]  # `why` says all
 
 
 class Order(NamedTuple):
@@ -126,7 +139,7 @@ class Child:
         """End a run that follows: it finishes as `done`."""
         self._say({"end": run})
 
-    def reports(self) -> Iterator[dict[str, Any]]:
+    def reports(self) -> Iterator[Report]:
         """Its reports, in order; ends with the process."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
