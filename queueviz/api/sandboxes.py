@@ -25,7 +25,7 @@ from queueviz.boards.journal_search import terms_of
 from queueviz.clusters import attached_clusters
 from queueviz.links import branching
 from queueviz.pages import errors
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
@@ -150,7 +150,7 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 @api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
 def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
     """The token is shown this once."""
-    made = ownership.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
+    made = creation.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 

@@ -11,7 +11,7 @@ from queueviz.access.visitor import Visitor
 from queueviz.courses import deadlines, grades
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
@@ -20,7 +20,7 @@ from sandbox.queries.rows.labs import LabRow
 def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     """The student's one submission of this lab: made at the first call, found at each later one.
 
-    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `ownership.create`.
+    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `creation.create`.
     """
     course = enrolment.course
     if lab.slug not in course.labs:
@@ -32,7 +32,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     if submission.sandbox is not None:
         _start(visitor, submission.sandbox, lab)
         return submission
-    sandbox = ownership.create_granted(
+    sandbox = creation.create_granted(
         visitor,
         Sandbox(
             name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],

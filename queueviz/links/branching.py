@@ -6,7 +6,7 @@ from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.courses import releases
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.rights import allows
@@ -21,7 +21,7 @@ def branch(
     at: int,
     without: Iterable[int] = (),
     instead: Mapping[int, Mapping[str, object]] | None = None,
-) -> ownership.Created:
+) -> creation.Created:
     """Begin to make a branch of the visible run.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
     visit = policy.visit_at(visitor, slug, "see")
     parent = policy.ours(visit)
@@ -32,7 +32,7 @@ def branch(
         changes[seq] = action = parse_action(fields)
         if not allows("owner", action):
             raise policy.forbidden(visitor, visit)
-    return ownership.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
+    return creation.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
 
 
 def demand_answers_given(visit: policy.Visit) -> None:

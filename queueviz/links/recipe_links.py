@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import HostLimits
@@ -66,7 +66,7 @@ def read(visitor: Visitor, text: str) -> RunOrder:
     return order
 
 
-def open_it(visitor: Visitor, order: RunOrder) -> ownership.Created:
-    """Begin to make a sandbox of the visitor's own.  Raises as `ownership.branch`."""
+def open_it(visitor: Visitor, order: RunOrder) -> creation.Created:
+    """Begin to make a sandbox of the visitor's own.  Raises as `creation.branch`."""
     incident = with_seed(order.seed)
-    return ownership.from_run(visitor, order, name="" if incident is None else gettext(incident.title))
+    return creation.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

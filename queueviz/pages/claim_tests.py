@@ -15,7 +15,7 @@ from queueviz.links import reruns
 from queueviz.links.claim_results import ClaimResult, Counterexample
 from queueviz.models import Sandbox
 from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from queueviz.slugs import root_of
 from queueviz.texts import Texts
 from sandbox.control.actions import parse_action
@@ -116,4 +116,4 @@ def _open(requester: Visitor, sandbox: Sandbox, shortest: Counterexample | None)
         Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]})) for act in shortest["acts"]
     )
     order = RecipeOrder(parent=sandbox.slug, seed=shortest["seed"], done=done, until_ms=shortest["until_ms"])
-    return redirect("branching", ownership.from_recipe(requester, sandbox, order).sandbox.slug)
+    return redirect("branching", creation.from_recipe(requester, sandbox, order).sandbox.slug)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from queueviz import refusals
 from queueviz.access import hidden_names, policy
 from queueviz.access.visitor import Visitor
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def sentence(
     return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
 
 
-def too_many_owned(request: HttpRequest, visitor: Visitor, refused: ownership.TooManyOwned) -> HttpResponse:
+def too_many_owned(request: HttpRequest, visitor: Visitor, refused: creation.TooManyOwned) -> HttpResponse:
     """The page on which one's own sandboxes can be deleted."""
     status, texts = refusals.describe(refused)
     context = {"status": status, "message": texts["error"], "hint": texts["hint"], "mine": policy.sandboxes_of(visitor)}

@@ -13,7 +13,7 @@ from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, page_snapshot, sandbox_states
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.pages.redirects import back_of, go
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation, ownership
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
@@ -72,10 +72,10 @@ def new(request: HttpRequest) -> HttpResponse:
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
     values, requester = form.cleaned_data, visitor.of_request(request)
     try:
-        made = ownership.create(
+        made = creation.create(
             requester, values["template"] or "flights", preset=values["preset"] or "sandbox", name=values["name"]
         )
-    except ownership.TooManyOwned as refused:
+    except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 

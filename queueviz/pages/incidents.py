@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz.access import policy, visitor
 from queueviz.links import incidents, recipe_links
 from queueviz.pages import errors
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from sandbox.labs.incidents import INCIDENTS
 
 
@@ -26,6 +26,6 @@ def open_one(request: HttpRequest, slug: str) -> HttpResponse:
     visitor_actions.ACTIONS.demand(policy.counted_as(requester))
     try:
         made = recipe_links.open_it(requester, incidents.order(incident))
-    except ownership.TooManyOwned as refused:
+    except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
     return redirect("branching", made.sandbox.slug)

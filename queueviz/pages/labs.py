@@ -24,7 +24,7 @@ from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
 from queueviz.refusals import filled
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
@@ -98,7 +98,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
-    """Make a sandbox of the visitor's own, with the lab begun in it.  Raises as `ownership.create`."""
+    """Make a sandbox of the visitor's own, with the lab begun in it.  Raises as `creation.create`."""
     return _begin(request, visitor.of_request(request), _known(lab), exam=False)
 
 
@@ -125,13 +125,13 @@ def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: 
     """Begin the lab in a new sandbox of the visitor's, or show that the visitor has too many."""
     try:
         return redirect(_begun(requester, lab, exam=exam))
-    except ownership.TooManyOwned as refused:
+    except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
 
 
 def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     """The address of it in a new sandbox of the visitor's."""
-    made = ownership.create(
+    made = creation.create(
         requester,
         lab.template,
         preset=lab.preset,

@@ -1,10 +1,7 @@
-"""Making, sharing and ending sandboxes: the rows beside the engine's directories (catalogue 7 and 8)."""
+"""Rights to sandboxes, their sharing and their end: the rows beside the engine's directories (catalogue 7 and 8)."""
 
 import secrets
-from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import timedelta
-from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,21 +12,16 @@ from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor, digest
 from queueviz.live.hubs import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
-from queueviz.sandboxes import initial_histories
-from queueviz.slugs import new_slug
 from sandbox.control.access_keys import Keys
-from sandbox.control.branch_orders import BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
-from sandbox.kernel.errors import ActionRefused, SandboxError
-from sandbox.queries.rows.host import ListeningRow, OpenedRow
+from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.host import ListeningRow
 
 TOKEN_PREFIX = "qv_"
 TOKEN_BYTES = 32
 CLAIM_LIFE = timedelta(hours=24)
-RESTORABLE = timedelta(days=7)  # after expiry; then the directory goes
 NAME_LENGTH = 80
 WORD_LENGTH = 32  # of a template and a preset, as their columns
-BRANCH_SIGN = 22  # of a branch's name: where it begins
 KEY_PREFIX = "qv-"
 ACCESS_KEY_BYTES = 8
 DEMO_SLUG = "landing"
@@ -37,148 +29,6 @@ DEMO_TEMPLATE = "flights"
 LIMITS = HostLimits()
 USED_UP = "This link was already used, was ended, or is expired."
 GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
-
-
-class TooManyOwned(ActionRefused):
-    """The visitor has as many sandboxes as one may: delete one."""
-
-
-class Created(NamedTuple):
-    """`token` is shown this once; only its digest is kept."""
-
-    sandbox: Sandbox
-    token: str
-
-
-def create(
-    visitor: Visitor,
-    template: str,
-    *,
-    preset: str = "sandbox",
-    name: str = "",
-    history: bool = True,
-    changes: dict[str, object] | None = None,
-) -> Created:
-    """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
-
-    `changes`: keys of the preset.  `history`: it begins with that of its template; where there is none, one is made
-    for those that come after it.
-    """
-    sandbox = Sandbox(name=name, template=template, preset=preset)
-    made = _make_owned(
-        visitor,
-        sandbox,
-        lambda slug: engine.port().create(slug, template, preset=preset, history=history, changes=changes),
-    )
-    if history:
-        initial_histories.wish(template, preset)
-    return made
-
-
-def create_granted(
-    visitor: Visitor,
-    sandbox: Sandbox,
-    grants: Callable[[Sandbox], list[Grant]],
-    *,
-    changes: dict[str, object] | None = None,
-) -> Sandbox:
-    """Create a sandbox of a course, without an owner: `grants` are its rights.  Raises as `create`.
-
-    It counts as one of the course's creations, not of the visitor's."""
-
-    def give() -> None:
-        Grant.objects.bulk_create(grants(sandbox))
-
-    counted = creation_limits.counted(visitor, sandbox.course)._replace(visitor="")
-    return _make(
-        visitor,
-        sandbox,
-        lambda slug: engine.port().create(
-            slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes
-        ),
-        give,
-        counted,
-    )
-
-
-def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
-    """Begin to make a sandbox of the visitor's from the parent's run, as private as the parent.
-
-    Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`."""
-    name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
-    sandbox = Sandbox(
-        name=name,
-        template=parent.template,
-        preset=parent.preset,
-        seed=parent.seed,
-        branch_of=parent.slug,
-        branch_at=order.at,
-        visibility=parent.visibility,
-    )
-    return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
-
-
-def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Created:
-    """A new sandbox of the visitor's: a run of the parent's template with that seed.  Raises as `branch`."""
-    name = f"{parent.label[: NAME_LENGTH - BRANCH_SIGN]} · {order.seed[:18]}"
-    sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset)
-    return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
-
-
-def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
-    """A new sandbox of the visitor's: a run that was handed on as a text.  Raises as `branch`, without 404."""
-    sandbox = Sandbox(
-        name=name or f"{order.template} · {order.seed[:18]}", template=order.template, preset=order.preset
-    )
-    return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
-
-
-def _make_owned(visitor: Visitor, sandbox: Sandbox, begin: Callable[[str], Future[OpenedRow]]) -> Created:
-    made = _make(
-        visitor,
-        sandbox,
-        begin,
-        lambda: policy.remember(visitor, sandbox),
-        creation_limits.counted(visitor),
-        lambda: _demand_room(visitor),
-    )
-    return Created(made, new_token(made))
-
-
-def _make(
-    visitor: Visitor,
-    sandbox: Sandbox,
-    begin: Callable[[str], Future[OpenedRow]],
-    give: Callable[[], None],
-    counted: creation_limits.Counted,
-    demand: Callable[[], None] = lambda: None,
-) -> Sandbox:
-    """Make a sandbox.  `demand` raises if there is no room; `give` adds the grants, once the row exists."""
-    slug, now = new_slug(), timezone.now()
-    with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
-        demand()
-        creation_limits.demand(counted)
-        row = record(
-            visitor,
-            creation_limits.CREATE,
-            slug,
-            counted=counted,
-            template=sandbox.template,
-            preset=sandbox.preset,
-            **({"branch_of": sandbox.branch_of, "at": sandbox.branch_at} if sandbox.branch_of else {}),
-        )
-        sandbox.slug, sandbox.name = slug, sandbox.name or slug
-        sandbox.visited_at, sandbox.expires_at = now, policy.expiry_of(sandbox, now)
-        sandbox.save()
-        give()
-    try:
-        _sweep()
-        _open(slug, begin)
-    except BaseException:
-        row.delete()
-        sandbox.delete()
-        raise
-    return sandbox
 
 
 def new_token(sandbox: Sandbox, *, label: str = "") -> str:
@@ -293,7 +143,7 @@ def drop_keys(visitor: Visitor, sandbox: Sandbox) -> None:
 
 def delete(visitor: Visitor, sandbox: Sandbox) -> None:
     """End it for good: directory first, then the row."""
-    _remove_directory(sandbox.slug)
+    remove_directory(sandbox.slug)
     record(visitor, "delete", sandbox.slug)
     sandbox.delete()
     rights_changed(sandbox.slug)
@@ -341,19 +191,6 @@ def records_of(slug: str, most: int = 50) -> list[AuditRecord]:
     return list(AuditRecord.objects.filter(slug=slug).order_by("-pk")[:most])
 
 
-def _demand_room(visitor: Visitor) -> None:
-    owned = policy.owned_count(visitor)
-    allowed = LIMITS.sandboxes_per_account if visitor.is_signed_in else LIMITS.sandboxes_per_visitor
-    if owned >= allowed:
-        raise TooManyOwned(
-            429,
-            "You have {owned} sandboxes; {allowed} are allowed.",
-            "Delete one, then start a new one.",
-            owned=owned,
-            allowed=allowed,
-        )
-
-
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
     """Refuse another grant of this kind if the sandbox has too many live ones."""
     if sandbox.grants.filter(policy.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
@@ -366,16 +203,7 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
         )
 
 
-def _open(slug: str, begin: Callable[[str], Future[OpenedRow]]) -> None:
-    """Make its directory and its actors; both are removed if that fails."""
-    try:
-        engine.answer(begin(slug), engine.OPENING_PATIENCE_S)
-    except SandboxError:
-        engine.port().delete(slug)  # unknown to the engine or half made: either way no one waits for it
-        raise
-
-
-def _remove_directory(slug: str) -> None:
+def remove_directory(slug: str) -> None:
     """Delete the sandbox's directory, if it exists: it may have been removed by hand."""
     try:
         engine.answer(engine.port().delete(slug), engine.OPENING_PATIENCE_S)
@@ -390,17 +218,3 @@ def _claim(token: str) -> Grant:
     if grant is None:
         raise policy.NotFound(USED_UP)
     return grant
-
-
-def _sweep() -> None:
-    """Delete sandboxes that expired a week ago, and ended courses.  It runs when room is needed: no timer."""
-    from queueviz.courses import retention  # it ends sandboxes by this module
-
-    retention.sweep()
-    gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
-    for sandbox in gone[:5]:  # a few at a time: a visitor is waiting for a new one
-        try:
-            _remove_directory(sandbox.slug)
-        except SandboxError:
-            continue  # the next creation tries again
-        sandbox.delete()

@@ -13,7 +13,7 @@ from django.utils import timezone
 from queueviz.access import creation_limits, policy
 from queueviz.access.visitor import Visitor, counted, of_scope
 from queueviz.models import AuditRecord, Grant
-from queueviz.sandboxes import demo, ownership, visitor_actions
+from queueviz.sandboxes import creation, demo, ownership, visitor_actions
 from sandbox.control.actions import ChangeActor, CrashActor, RestartActor
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -63,7 +63,7 @@ def test_questions_of_made_up_visitors_are_one_visitor_s(port: FakePort, still_c
 
 
 def test_a_token_that_was_given_out_and_one_that_was_not(port: FakePort) -> None:
-    made = ownership.create(Visitor(address=HERE), "orders")
+    made = creation.create(Visitor(address=HERE), "orders")
     good, wrong = (Visitor(token=token, address=HERE) for token in (made.token, "qv_wrong"))
     assert policy.counted_as(good).startswith("token:")
     assert policy.counted_as(wrong) == f"address:{HERE}"

@@ -13,7 +13,7 @@ from queueviz import engine
 from queueviz.engines.pool import Pool
 from queueviz.engines.port import PoolPort
 from queueviz.operations import server_load
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.hosting.data_home import HOME_FULL
 from sandbox.kernel.errors import EngineBusy
@@ -79,7 +79,7 @@ def test_pages_and_api_name_a_full_disk(why: Exception, port: FakePort, monkeypa
     def full(*given: Any, **named: Any) -> None:
         raise why
 
-    monkeypatch.setattr(ownership, "create", full)
+    monkeypatch.setattr(creation, "create", full)
     page = Client().post("/new/", {"template": "empty"})
     assert (page.status_code, "The disk of the server is full." in page.content.decode()) == (503, True)
     said = Client().post("/api/sandboxes", {"template": "empty"}, "application/json")
@@ -90,7 +90,7 @@ def test_a_busy_database_is_not_called_full(port: FakePort, monkeypatch: pytest.
     def locked(*given: Any, **named: Any) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(ownership, "create", locked)
+    monkeypatch.setattr(creation, "create", locked)
     page = Client().post("/new/", {"template": "empty"})
     assert (page.status_code, "The database is busy." in page.content.decode()) == (503, True)
 
