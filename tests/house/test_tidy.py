@@ -19,7 +19,6 @@ LONGER = {  # were longer when the formatter came, and only get shorter
     "sandbox/labs/catalogue/rolling_restart.py": 511,
     "sandbox/remoting/headers/messages.py": 414,
     "sandbox/store/message_store.py": 431,
-    "queueviz/sandboxes/ownership.py": 405,
     "tests/pipeline/without_spark/test_cluster_source.py": 414,
     "tests/pipeline/without_spark/test_lag_history_fold.py": 427,
     "tests/unit/client/test_push_consumer.py": 425,

@@ -31,6 +31,7 @@ MODEL_USERS = {
     "links/share_links.py",  # found by their secret alone
     "models.py",
     "pages/metrics.py",  # names of attached clusters, for who has the token of metrics or administers the server
+    "sandboxes/creation.py",
     "sandboxes/ownership.py",
 }
 
