@@ -24,11 +24,14 @@ NOT_YET = ("tests/interop", "tests/pipeline", "tests/seed")
 # Words that are terms of the field there, or names on the wire, on disk or in settings.
 TERMS = {
     "queueviz/api/runs.py": {"stage"},  # of Spark
+    "queueviz/boards/rebalance_views.py": {"told"},  # a key its template names
     "queueviz/models.py": {"stage"},  # of Spark
+    "queueviz/runs/run_view.py": {"stage"},  # of Spark
     "sandbox/pipeline": {"stage", "stages"},  # of Spark, and a column of `latency`
     "sandbox/transport/tcp_limits.py": {"told"},  # refusals_told_per_s, a limit by name
     "sandbox/journal/events/offsets.py": {"told"},  # a step of OffsetsReset
     "sandbox/queries/rows/locks.py": {"told"},  # a key of its JSON
+    "sandbox/queries/rows/walks.py": {"told"},  # likewise
     "tests": {"stage", "stages"},  # the engine parts a test plays with
 }
 
