@@ -98,7 +98,7 @@ class QueueTaken(NamedTuple):
     from_where: str
 
 
-@said("quiet", "dropped", "{who} released {queue}: {reason}")
+@said("quiet", "released", "{who} released {queue}: {reason}")
 class QueueDropped(NamedTuple):
     group: str
     client_id: str
