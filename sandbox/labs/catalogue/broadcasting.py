@@ -11,12 +11,13 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, OffsetsPersisted, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4
@@ -54,8 +55,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    sent = sends(evidence)
-    return sent[-1] if sent else None
+    return last(sends(evidence))
 
 
 def _count(burst: Seen[ActionTaken]) -> int:
@@ -76,10 +76,8 @@ def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Deliv
     }
     return [
         row
-        for row in evidence.deliveries_of(evidence.numbers[group], since=burst.seq)
-        if row.outcome == "SUCCESS"
-        and (row.queue, row.offset) in sent
-        and (clients is None or row.client_id in clients)
+        for row in evidence.deliveries_of(evidence.numbers[group], since=burst.seq, outcome="SUCCESS")
+        if (row.queue, row.offset) in sent and (clients is None or row.client_id in clients)
     ]
 
 
@@ -102,7 +100,7 @@ def _all_have_it(evidence: Evidence) -> Verdict:
         once=len(once),
         second=n["second"],
         each=len(each[0]),
-        rests_on=(burst.seq, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])),
+        rests_on=[burst, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])],
     )
 
 
@@ -125,18 +123,16 @@ def _file(evidence: Evidence) -> Truth:
 
 
 def _crashes(evidence: Evidence, label: str) -> list[Seen[ActionTaken]]:
-    return [act for act in evidence.actions("CrashActor") if act.event.fields["actor"] == label]
+    return evidence.actions("CrashActor", actor=label)
 
 
 def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen[QueueTaken] | None:
     """The first queue that its new process has taken since the burst."""
-    back = [act for act in evidence.actions("RestartActor", since=burst.seq) if act.event.fields["actor"] == label]
+    back = evidence.actions("RestartActor", since=burst.seq, actor=label)
     taken = (
-        [
-            entry
-            for entry in evidence.of(QueueTaken, since=back[-1].seq)
-            if entry.event.client_id == evidence.clients(label)[-1] and entry.event.topic == evidence.numbers["topic"]
-        ]
+        evidence.of(
+            QueueTaken, since=back[-1].seq, client_id=evidence.clients(label)[-1], topic=evidence.numbers["topic"]
+        )
         if back
         else []
     )
@@ -149,20 +145,20 @@ def _is_back(evidence: Evidence) -> Verdict:
     if burst is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if crashes and crashes[0].seq > burst.seq:
-        return Verdict.wrong(LATE, screen=SCREENS[0], rests_on=[burst.seq, crashes[0].seq])
+        return Verdict.wrong(LATE, screen=SCREENS[0], rests_on=[burst, crashes[0]])
     if not crashes:
         if len(_got(evidence, "second")) >= len(SCREENS) * _count(burst):
-            return Verdict.wrong(STILL_RUNS, screen=SCREENS[0], rests_on=[burst.seq])
+            return Verdict.wrong(STILL_RUNS, screen=SCREENS[0], rests_on=[burst])
         return Verdict.not_yet(_("Some members have not received the burst yet."))
     if not _crashes(evidence, CLERKS[0]):
-        return Verdict.wrong(ONE_GROUP, one=CLERKS[0], group=n["group"], rests_on=[burst.seq])
+        return Verdict.wrong(ONE_GROUP, one=CLERKS[0], group=n["group"], rests_on=[burst])
     taken = _restarted(evidence, SCREENS[0], burst)
     if taken is None:
         return Verdict.not_yet(_("{screen} is not running again yet."), screen=SCREENS[0])
     once = _got(evidence, "group")
     if len({(row.queue, row.offset) for row in once}) < _count(burst):
         return Verdict.not_yet(_("{group} has not finished the burst yet."), group=n["group"])
-    waited_s = (evidence.now_ms - taken.at_ms) // 1000
+    waited_s = evidence.passed_s(taken.at_ms)
     if waited_s < GOT_WITHIN_S:
         return Verdict.not_yet(
             _("{screen} restarted {waited_s} s ago; watch for {wait_s} s."),
@@ -177,7 +173,7 @@ def _is_back(evidence: Evidence) -> Verdict:
         screen=SCREENS[0],
         got=len(_got(evidence, "second", SCREENS[0])),
         count=_count(burst),
-        rests_on=(crashes[0].seq, burst.seq, taken.seq, *_seqs(once)),
+        rests_on=[crashes[0], burst, taken, *_seqs(once)],
     )
 
 
@@ -188,10 +184,7 @@ def _reached(evidence: Evidence) -> Truth:
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The start of another broadcasting member."""
-    starts = [
-        act for act in evidence.actions("StartConsumer") if act.event.fields["group"] == evidence.numbers["second"]
-    ]
-    return starts[-1] if starts else None
+    return last(evidence.actions("StartConsumer", group=evidence.numbers["second"]))
 
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
@@ -201,11 +194,7 @@ def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
         []
         if joined is None
         else sorted(
-            (
-                entry
-                for entry in evidence.of(QueueTaken, since=joined.seq)
-                if (entry.event.group, entry.event.topic) == (n["second"], n["topic"])
-            ),
+            iter(evidence.of(QueueTaken, since=joined.seq, group=n["second"], topic=n["topic"])),
             key=lambda entry: entry.event.queue_id,
         )
     )
@@ -217,7 +206,7 @@ def _is_new(evidence: Evidence) -> Verdict:
         others = evidence.actions("StartConsumer")
         if others:
             return Verdict.wrong(
-                OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"], rests_on=[others[-1].seq]
+                OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"], rests_on=[others[-1]]
             )
         return Verdict.not_yet(_("No member has been added in this step."))
     began = _began(evidence)
@@ -235,7 +224,7 @@ def _is_new(evidence: Evidence) -> Verdict:
         _("The new member of {second} received {got} of the messages stored before it started."),
         second=n["second"],
         got=f"{got.value:g}",
-        rests_on=(*got.rests_on, *(s.seq for s in began)),
+        rests_on=[*got.rests_on, *began],
     )
 
 
@@ -249,7 +238,7 @@ def _old(evidence: Evidence) -> Truth:
 
 def _begin_of_q0(evidence: Evidence) -> Truth:
     began = _began(evidence)
-    return Truth(float(began[0].event.start_offset), (began[0].seq,)) if began else Truth(0.0)
+    return field_of(first(began), "start_offset")
 
 
 def _send(hands: Hands) -> None:
@@ -405,12 +394,10 @@ BROADCASTING = Lab(
             ),
             why=Question(
                 text=_("Where are the offsets of {second} stored?"),
-                kind=Choice(
-                    (
-                        ("own", _("each member: <client id>/{second}/offsets.json on its machine")),
-                        ("broker", _("broker: {topic}@{second} in consumerOffset.json")),
-                        ("nowhere", _("nowhere: broadcasting has no offsets")),
-                    )
+                kind=choice(
+                    own=_("each member: <client id>/{second}/offsets.json on its machine"),
+                    broker=_("broker: {topic}@{second} in consumerOffset.json"),
+                    nowhere=_("nowhere: broadcasting has no offsets"),
                 ),
                 right=_file,
                 again=_('"persisted" in the journal names the file and its writer.'),
@@ -439,15 +426,10 @@ BROADCASTING = Lab(
             ),
             why=Question(
                 text=_("How did screen know where to resume?"),
-                kind=Choice(
-                    (
-                        (
-                            "same_id",
-                            _("On its machine it has the same client ID as before, so it reads the same file."),
-                        ),
-                        ("wall", _("wall had stored its offsets.")),
-                        ("broker", _("The broker had stored its offsets.")),
-                    )
+                kind=choice(
+                    same_id=_("On its machine it has the same client ID as before, so it reads the same file."),
+                    wall=_("wall had stored its offsets."),
+                    broker=_("The broker had stored its offsets."),
                 ),
                 right=lambda e: Truth("same_id"),
                 again=_("Compare the client ID of screen before and after: the path of its offset file contains it."),
@@ -477,12 +459,10 @@ BROADCASTING = Lab(
                 text=_(
                     "A container is replaced, and the new one has a different address. Which messages does it miss?"
                 ),
-                kind=Choice(
-                    (
-                        ("no_file", _("those sent before it starts: its client ID has no offset file")),
-                        ("nothing", _("none: it resumes where the old container stopped")),
-                        ("all", _("none: it starts at offset 0")),
-                    )
+                kind=choice(
+                    no_file=_("those sent before it starts: its client ID has no offset file"),
+                    nothing=_("none: it resumes where the old container stopped"),
+                    all=_("none: it starts at offset 0"),
                 ),
                 right=lambda e: Truth("no_file"),
                 again=_("It is a new client, like the one that you just added: where did that one start?"),

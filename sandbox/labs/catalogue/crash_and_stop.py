@@ -15,13 +15,14 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import finished_twice, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.question_kinds import Answer, Choice, EventClick, Number
+from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.queue_moves import given_again
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 PATIENCE_S = 45  # after a crash; repetitions are counted by then
@@ -53,22 +54,13 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [
-        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
-    ]
-    return bursts[0] if bursts else None
+    return first(evidence.actions("SendMessages", topic=evidence.numbers["topic"]))
 
 
 def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | None:
     """The first of these actions after the burst."""
     burst = _burst(evidence)
-    return (
-        None
-        if burst is None
-        else next(
-            (entry for entry in evidence.actions(action, since=burst.seq) if entry.event.fields["actor"] == actor), None
-        )
-    )
+    return None if burst is None else first(evidence.actions(action, since=burst.seq, actor=actor))
 
 
 def _stopped_cleanly(evidence: Evidence) -> Verdict:
@@ -78,7 +70,7 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("No burst has been sent yet."))
     crash = _taken(evidence, "CrashActor", n["one"])
     if crash is not None:
-        return Verdict.wrong(CRASHED, one=n["one"], rests_on=[crash.seq])
+        return Verdict.wrong(CRASHED, one=n["one"], rests_on=[crash])
     stop = _taken(evidence, "StopActor", n["one"])
     if stop is None:
         return Verdict.not_yet(_("{one} is still running."), one=n["one"])
@@ -91,7 +83,7 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
         one=n["one"],
         again=given_again(evidence, 0),
         twice=twice,
-        rests_on=[burst.seq, stop.seq],
+        rests_on=[burst, stop],
     )
 
 
@@ -107,7 +99,7 @@ def _crashed(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("No burst has been sent yet."))
     stop = _taken(evidence, "StopActor", n["other"])
     if stop is not None:
-        return Verdict.wrong(STOPPED, other=n["other"], rests_on=[stop.seq])
+        return Verdict.wrong(STOPPED, other=n["other"], rests_on=[stop])
     crash = _taken(evidence, "CrashActor", n["other"])
     if crash is None:
         return Verdict.not_yet(_("{other} is still running."), other=n["other"])
@@ -117,23 +109,21 @@ def _crashed(evidence: Evidence) -> Verdict:
             _("{count} messages were delivered twice after the crash of {other}."),
             count=repeated.event.count,
             other=n["other"],
-            rests_on=[crash.seq, repeated.seq],
+            rests_on=[crash, repeated],
         )
-    passed_s = (evidence.now_ms - crash.at_ms) // 1000
+    passed_s = evidence.passed_s(crash.at_ms)
     if passed_s < PATIENCE_S:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
-    return Verdict.wrong(TOO_LATE, other=n["other"], rests_on=[crash.seq])
+    return Verdict.wrong(TOO_LATE, other=n["other"], rests_on=[crash])
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
     of_other = evidence.clients(evidence.numbers["other"])
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other]
-    return repeats[0] if repeats else None
+    return first([entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other])
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
 def _cause(evidence: Evidence) -> Truth:
@@ -263,12 +253,10 @@ CRASH_AND_STOP = Lab(
             ),
             why=Question(
                 text=_("Which messages can a clean stop cause to be redelivered?"),
-                kind=Choice(
-                    (
-                        ("work", _("Those in progress: listeners are interrupted, not awaited.")),
-                        ("done", _("Those finished but not committed yet.")),
-                        ("all", _("All messages in the memory of {one}.")),
-                    )
+                kind=choice(
+                    work=_("Those in progress: listeners are interrupted, not awaited."),
+                    done=_("Those finished but not committed yet."),
+                    all=_("All messages in the memory of {one}."),
                 ),
                 right=lambda e: Truth("work"),
                 again=_("{one} has two threads, and commits finished messages before it leaves."),

@@ -12,11 +12,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
 
 RETRIES_SEEN = 3
@@ -46,22 +47,15 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _tries(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
     """Every time a listener finished the poison message, however that ended."""
-    return [
-        row
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
-        if row.key == evidence.numbers["key"]
-    ]
+    return evidence.deliveries_of(evidence.numbers["group"], since=since, key=evidence.numbers["key"])
 
 
 def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
-    return [entry for entry in evidence.of(MessageRetried, since=0) if entry.event.group == evidence.numbers["group"]]
+    return evidence.of(MessageRetried, since=0, group=evidence.numbers["group"])
 
 
 def _dead(evidence: Evidence) -> Seen[MessageDeadLettered] | None:
-    dead_letters = [
-        entry for entry in evidence.of(MessageDeadLettered, since=0) if entry.event.group == evidence.numbers["group"]
-    ]
-    return dead_letters[0] if dead_letters else None
+    return first(evidence.of(MessageDeadLettered, since=0, group=evidence.numbers["group"]))
 
 
 def _succeeded(evidence: Evidence, since: int | None = 0) -> Delivery | None:
@@ -72,7 +66,7 @@ def _mended_too_early(evidence: Evidence) -> Verdict | None:
     early = _succeeded(evidence)
     if early is None or _dead(evidence) is not None:
         return None
-    return Verdict.wrong(EARLY, key=evidence.numbers["key"], tries=len(_tries(evidence)), rests_on=[early.seq])
+    return Verdict.wrong(EARLY, key=evidence.numbers["key"], tries=len(_tries(evidence)), rests_on=[early])
 
 
 def _is_retried(evidence: Evidence) -> Verdict:
@@ -84,7 +78,7 @@ def _is_retried(evidence: Evidence) -> Verdict:
         taken.event.fields["key"] for taken in sent
     }
     if n["key"] not in keys:
-        return Verdict.wrong(OTHER_KEY, key=n["key"], rests_on=[sent[-1].seq])
+        return Verdict.wrong(OTHER_KEY, key=n["key"], rests_on=[sent[-1]])
     early = _mended_too_early(evidence)
     if early is not None:
         return early
@@ -94,7 +88,7 @@ def _is_retried(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("The first retries were at levels {levels}."),
         levels=", ".join(str(entry.event.delay_level) for entry in retries[:RETRIES_SEEN]),
-        rests_on=[entry.seq for entry in retries[:RETRIES_SEEN]],
+        rests_on=retries[:RETRIES_SEEN],
     )
 
 
@@ -108,7 +102,7 @@ def _first_wait_s(evidence: Evidence) -> Truth:
 
 def _first_level(evidence: Evidence) -> Truth:
     retries = _retries(evidence)
-    return Truth(float(retries[0].event.delay_level), (retries[0].seq,)) if retries else Truth(0.0)
+    return field_of(first(retries), "delay_level")
 
 
 def _is_dead(evidence: Evidence) -> Verdict:
@@ -121,7 +115,7 @@ def _is_dead(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("After {tries} tries it went to the dead-letter queue."),
         tries=len(_tries(evidence)),
-        rests_on=[*(entry.seq for entry in _retries(evidence)), dead.seq],
+        rests_on=[*_retries(evidence), dead],
     )
 
 
@@ -138,16 +132,15 @@ def _is_sent_again(evidence: Evidence) -> Verdict:
     again = [row for row in _tries(evidence, None) if row.seq > resent[-1].seq]
     done = _succeeded(evidence, resent[-1].seq)
     if done is not None:
-        return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1].seq, done.seq])
+        return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1], done])
     if again:
-        return Verdict.wrong(UNMENDED, key=n["key"], rests_on=[resent[-1].seq, again[0].seq])
+        return Verdict.wrong(UNMENDED, key=n["key"], rests_on=[resent[-1], again[0]])
     return Verdict.not_yet(_("{key} is not delivered yet."), key=n["key"])
 
 
 def _since_resent(evidence: Evidence) -> Truth:
     resent = evidence.actions("ResendMessage")
-    rows = _tries(evidence, resent[-1].seq) if resent else []
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of(_tries(evidence, resent[-1].seq) if resent else [])
 
 
 def _first(hands: Hands) -> None:
@@ -276,12 +269,10 @@ DEAD_LETTER = Lab(
             ),
             why=Question(
                 text=_("What will happen to it now?"),
-                kind=Choice(
-                    (
-                        ("given_up", _("Nothing: no group consumes the dead-letter queue.")),
-                        ("again", _("It is retried once a day.")),
-                        ("deleted", _("It is deleted at once.")),
-                    )
+                kind=choice(
+                    given_up=_("Nothing: no group consumes the dead-letter queue."),
+                    again=_("It is retried once a day."),
+                    deleted=_("It is deleted at once."),
                 ),
                 right=lambda e: Truth("given_up"),
                 again=_("It is stored in the dead-letter topic of {group}, and stays until its file is deleted."),
@@ -308,12 +299,10 @@ DEAD_LETTER = Lab(
             ),
             why=Question(
                 text=_("What caused this delivery?"),
-                kind=Choice(
-                    (
-                        ("by_hand", _("A copy was sent to {topic} manually, as a new message.")),
-                        ("mended", _("The broker detected that the handler works again.")),
-                        ("retry", _("Its seventeenth retry was due.")),
-                    )
+                kind=choice(
+                    by_hand=_("A copy was sent to {topic} manually, as a new message."),
+                    mended=_("The broker detected that the handler works again."),
+                    retry=_("Its seventeenth retry was due."),
                 ),
                 right=lambda e: Truth("by_hand"),
                 again=_("The broker has no information about handlers: look at the action before this delivery."),

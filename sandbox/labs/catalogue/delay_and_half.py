@@ -21,12 +21,13 @@ from sandbox.journal.events import (
     TransactionPrepared,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.topic_names import SCHEDULE_TOPIC
 
@@ -58,12 +59,13 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest send of the key, with a delay."""
-    delayed = [
-        entry
-        for entry in sends(evidence)
-        if evidence.numbers["key"] in keys_of(entry) and entry.event.fields["delay_level"]
-    ]
-    return delayed[-1] if delayed else None
+    return last(
+        [
+            entry
+            for entry in sends(evidence)
+            if evidence.numbers["key"] in keys_of(entry) and entry.event.fields["delay_level"]
+        ]
+    )
 
 
 def _is_due(evidence: Evidence) -> Verdict:
@@ -71,7 +73,7 @@ def _is_due(evidence: Evidence) -> Verdict:
     if sent is None:
         plain = [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]
         if plain:
-            return Verdict.wrong(NOT_DELAYED, key=n["key"], level=n["level"], rests_on=[plain[-1].seq])
+            return Verdict.wrong(NOT_DELAYED, key=n["key"], level=n["level"], rests_on=[plain[-1]])
         return Verdict.not_yet(_("{key} has not been sent yet."), key=n["key"])
     level = sent.event.fields["delay_level"]
     if level != n["level"]:
@@ -80,9 +82,9 @@ def _is_due(evidence: Evidence) -> Verdict:
             key=n["key"],
             given=level,
             level=n["level"],
-            rests_on=[sent.seq],
+            rests_on=[sent],
         )
-    due = [entry for entry in evidence.of(DelayedMessageDue, since=sent.seq) if entry.event.delay_level == level]
+    due = evidence.of(DelayedMessageDue, since=sent.seq, delay_level=level)
     records = records_of(evidence, n["key"], sent.seq)
     if not due or not records:
         return Verdict.not_yet(_("{key} is waiting."), key=n["key"])
@@ -90,14 +92,14 @@ def _is_due(evidence: Evidence) -> Verdict:
         _("{key} entered q0 {passed_s} s after it was sent."),
         key=n["key"],
         passed_s=(due[0].at_ms - sent.at_ms) // 1000,
-        rests_on=[sent.seq, due[0].seq, *(row.seq for row in records.values())],
+        rests_on=[sent, due[0], *records.values()],
     )
 
 
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """Return the first place where the delayed message was stored."""
     sent = _delayed(evidence)
-    entries = (
+    return first(
         []
         if sent is None
         else [
@@ -106,7 +108,6 @@ def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
             if entry.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
         ]
     )
-    return entries[0] if entries else None
 
 
 def _where(evidence: Evidence) -> Truth:
@@ -117,8 +118,7 @@ def _where(evidence: Evidence) -> Truth:
 
 
 def _waits_in(evidence: Evidence) -> Truth:
-    stored = _first_stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.queue_id), (stored.seq,))
+    return field_of(_first_stored(evidence), "queue_id")
 
 
 def _prepared(evidence: Evidence, *, since: int | None = None) -> list[Seen[TransactionPrepared]]:
@@ -126,7 +126,7 @@ def _prepared(evidence: Evidence, *, since: int | None = None) -> list[Seen[Tran
 
 
 def _ended(evidence: Evidence, outcome: str, *, since: int | None = None) -> list[Seen[TransactionEnded]]:
-    return [entry for entry in evidence.of(TransactionEnded, since=since) if entry.event.outcome == outcome]
+    return evidence.of(TransactionEnded, since=since, outcome=outcome)
 
 
 def _are_checked(evidence: Evidence) -> Verdict:
@@ -136,7 +136,7 @@ def _are_checked(evidence: Evidence) -> Verdict:
             _("{till} has prepared {now} of {halves} half messages."), till=TILL, now=len(prepared), halves=n["halves"]
         )
     if committed := _ended(evidence, "commit"):
-        return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0].seq])
+        return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0]])
     if _set_last(evidence, "handler") not in (None, "silent"):  # None: as the lab set it up
         return Verdict.wrong(WOULD_ANSWER, till=TILL)
     if _set_last(evidence, "rate_per_s"):
@@ -151,31 +151,31 @@ def _are_checked(evidence: Evidence) -> Verdict:
         _("{count} half messages are stored and the broker has checked each one, but {group} received none."),
         count=len(prepared),
         group=n["group"],
-        rests_on=[*(entry.seq for entry in prepared), *checks.values()],
+        rests_on=[*prepared, *checks.values()],
     )
 
 
 def _set_last(evidence: Evidence, field: str) -> Any:
     """Return the value of a field that the student last set for the transactional producer."""
-    changes = [
-        entry.event.fields[field]
-        for entry in evidence.actions("ChangeActor", since=0)
-        if entry.event.fields["actor"] == TILL and entry.event.fields[field] is not None
-    ]
-    return changes[-1] if changes else None
+    return last(
+        [
+            entry.event.fields[field]
+            for entry in evidence.actions("ChangeActor", since=0, actor=TILL)
+            if entry.event.fields[field] is not None
+        ]
+    )
 
 
 def _in_topic(evidence: Evidence) -> Truth:
     """Messages of the step in the topic itself."""
     n = evidence.numbers
-    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == n["topic"]]
+    stored = evidence.of(MessagesStored, topic=n["topic"])
     return Truth(float(sum(entry.event.count for entry in stored)), tuple(entry.seq for entry in stored))
 
 
 def _open(evidence: Evidence) -> Truth:
     ended = {entry.event.transaction_id for entry in evidence.of(TransactionEnded, since=0)}
-    waiting = [entry for entry in _prepared(evidence, since=0) if entry.event.transaction_id not in ended]
-    return Truth(float(len(waiting)), tuple(entry.seq for entry in waiting))
+    return count_of([entry for entry in _prepared(evidence, since=0) if entry.event.transaction_id not in ended])
 
 
 def _are_ended(evidence: Evidence) -> Verdict:
@@ -183,7 +183,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
     if not committed and not rolled_back:
         return Verdict.not_yet(_("No transaction has ended yet."))
     if len(committed) > 1 and not rolled_back:
-        return Verdict.wrong(ONLY_COMMITS, rests_on=[entry.seq for entry in committed])
+        return Verdict.wrong(ONLY_COMMITS, rests_on=committed)
     if not committed or not rolled_back:
         return Verdict.not_yet(_("One transaction has ended: end another one the other way."))
     stored = _in_topic(evidence)
@@ -193,7 +193,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
         _("{committed} committed and {rolled_back} rolled back: q0 received {committed} more."),
         committed=len(committed),
         rolled_back=len(rolled_back),
-        rests_on=[*(entry.seq for entry in (*committed, *rolled_back)), *stored.rests_on],
+        rests_on=[*(*committed, *rolled_back), *stored.rests_on],
     )
 
 
@@ -210,8 +210,7 @@ def _send(hands: Hands, level: int) -> None:
 
 def _first(hands: Hands) -> None:
     _send(hands, hands.numbers["level"])
-    stored = next(entry for entry in hands.evidence.of(MessagesStored) if entry.event.topic == SCHEDULE_TOPIC)
-    hands.say(stored.event.queue_id)
+    hands.say(hands.evidence.of(MessagesStored, topic=SCHEDULE_TOPIC)[0].event.queue_id)
     hands.why("copied")
     hands.predict(0)
 
@@ -309,12 +308,10 @@ DELAY_AND_HALF = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Where will {key} be until it is due?"),
-                kind=Choice(
-                    (
-                        ("hidden", _("in q0, but not delivered yet")),
-                        ("other", _("in another topic of the broker")),
-                        ("producer", _("with its producer, which sends it later")),
-                    )
+                kind=choice(
+                    hidden=_("in q0, but not delivered yet"),
+                    other=_("in another topic of the broker"),
+                    producer=_("with its producer, which sends it later"),
                 ),
                 right=_where,
             ),
@@ -328,12 +325,10 @@ DELAY_AND_HALF = Lab(
             ),
             why=Question(
                 text=_("How did it get into q0?"),
-                kind=Choice(
-                    (
-                        ("copied", _("The broker stored it a second time, this time in {topic}.")),
-                        ("moved", _("The broker moved its record.")),
-                        ("again", _("The producer sent it again.")),
-                    )
+                kind=choice(
+                    copied=_("The broker stored it a second time, this time in {topic}."),
+                    moved=_("The broker moved its record."),
+                    again=_("The producer sent it again."),
                 ),
                 right=lambda e: Truth("copied"),
                 again=_("The log is append-only: compare the positions of both records."),
@@ -365,15 +360,10 @@ DELAY_AND_HALF = Lab(
             ),
             why=Question(
                 text=_("Why does the broker check?"),
-                kind=Choice(
-                    (
-                        (
-                            "asks",
-                            _("The end of a transaction may be lost on the network, and only the producer knows it."),
-                        ),
-                        ("slow", _("To speed up the producer.")),
-                        ("default", _("After one check the broker commits the transaction itself.")),
-                    )
+                kind=choice(
+                    asks=_("The end of a transaction may be lost on the network, and only the producer knows it."),
+                    slow=_("To speed up the producer."),
+                    default=_("After one check the broker commits the transaction itself."),
                 ),
                 right=lambda e: Truth("asks"),
                 again=_("It checks up to 15 times, then drops the message: it never commits by itself."),
@@ -396,12 +386,10 @@ DELAY_AND_HALF = Lab(
             ),
             why=Question(
                 text=_("What happened to the half message that was rolled back?"),
-                kind=Choice(
-                    (
-                        ("stays", _("It stays in the log, marked as ended, until its file is deleted.")),
-                        ("deleted", _("It was deleted from the log.")),
-                        ("dead", _("It went to the dead-letter queue.")),
-                    )
+                kind=choice(
+                    stays=_("It stays in the log, marked as ended, until its file is deleted."),
+                    deleted=_("It was deleted from the log."),
+                    dead=_("It went to the dead-letter queue."),
                 ),
                 right=lambda e: Truth("stays"),
                 again=_("Look for its record on the Store page."),

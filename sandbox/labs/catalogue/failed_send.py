@@ -12,12 +12,13 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, SendFailed
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 BROKER, CONSOLE = "broker-a", "console"
@@ -54,8 +55,7 @@ def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
 
 def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
     """The first failed send after an event."""
-    failures = [row for row in evidence.of(SendFailed, since=since) if row.event.topic == evidence.numbers["topic"]]
-    return failures[0] if failures else None
+    return first(evidence.of(SendFailed, since=since, topic=evidence.numbers["topic"]))
 
 
 def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
@@ -71,7 +71,7 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
     if failure is None:
         if _passed_s(evidence, send) > PATIENCE_S:
-            return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send.seq])
+            return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send])
         return Verdict.not_yet(WAITS, console=CONSOLE)
     if records:
         return Verdict.met(
@@ -79,19 +79,13 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
             key=n["paid"],
             status=failure.event.status,
             offset=min(records),
-            rests_on=[send.seq, failure.seq, *(row.seq for row in records.values())],
+            rests_on=[send, failure, *records.values()],
         )
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["paid"], failure)
     cuts = evidence.actions("CutLink", since=0)
     text = BOTH_WAYS if cuts and not cuts[-1].event.fields["one_way"] else OTHER_WAY
-    return Verdict.wrong(
-        text,
-        key=n["paid"],
-        broker=BROKER,
-        console=CONSOLE,
-        rests_on=[*(cut.seq for cut in cuts[-1:]), send.seq, failure.seq],
-    )
+    return Verdict.wrong(text, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[*cuts[-1:], send, failure])
 
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
@@ -102,13 +96,7 @@ def _request_is_lost(evidence: Evidence) -> Verdict:
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
-        return Verdict.wrong(
-            ARRIVED,
-            key=n["lost"],
-            broker=BROKER,
-            console=CONSOLE,
-            rests_on=[send.seq, *(row.seq for row in records.values())],
-        )
+        return Verdict.wrong(ARRIVED, key=n["lost"], broker=BROKER, console=CONSOLE, rests_on=[send, *records.values()])
     if failure is None:
         return Verdict.not_yet(WAITS, console=CONSOLE)
     if failure.event.status == UNCONNECTED:
@@ -117,12 +105,12 @@ def _request_is_lost(evidence: Evidence) -> Verdict:
         _("{key} was reported as failed ({status}), and it is not stored."),
         key=n["lost"],
         status=failure.event.status,
-        rests_on=[send.seq, failure.seq],
+        rests_on=[send, failure],
     )
 
 
 def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
-    return Verdict.wrong(NO_CONNECTION, key=key, console=CONSOLE, status=failure.event.status, rests_on=[failure.seq])
+    return Verdict.wrong(NO_CONNECTION, key=key, console=CONSOLE, status=failure.event.status, rests_on=[failure])
 
 
 def _sent_again(evidence: Evidence) -> Verdict:
@@ -134,11 +122,11 @@ def _sent_again(evidence: Evidence) -> Verdict:
     newest = max(done, key=lambda entry: entry.seq)
     failure = _failure(evidence, newest.seq)
     if failure is not None:
-        return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest.seq, failure.seq])
+        return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest, failure])
     missing = [key for key, entries in again.items() if not entries]
     if missing:
         if _passed_s(evidence, newest) > PATIENCE_S:
-            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
+            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest])
         return Verdict.not_yet(_("{key} has not been resent yet."), key=missing[0])
     records = {key: records_of(evidence, key, since=0) for key in again}
     if not all(records_of(evidence, key) for key in again):
@@ -155,8 +143,7 @@ def _sent_again(evidence: Evidence) -> Verdict:
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
     """Count the stored messages with these keys."""
-    rows = [row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()]
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of([row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()])
 
 
 def _end(evidence: Evidence) -> float:
@@ -328,12 +315,10 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("What was lost?"),
-                kind=Choice(
-                    (
-                        ("answer", _("the response of the broker")),
-                        ("message", _("the message on its way to the broker")),
-                        ("broken", _("nothing: the broker was too slow")),
-                    )
+                kind=choice(
+                    answer=_("the response of the broker"),
+                    message=_("the message on its way to the broker"),
+                    broken=_("nothing: the broker was too slow"),
                 ),
                 right=lambda e: Truth("answer"),
                 again=_(
@@ -353,12 +338,10 @@ FAILED_SEND = Lab(
             mark="queue:{row}",
             predict=Question(
                 text=_("What will be reported to {console}?"),
-                kind=Choice(
-                    (
-                        ("same", _("the same failure as with {paid}")),
-                        ("other", _("another failure: the message did not arrive")),
-                        ("none", _("no failure")),
-                    )
+                kind=choice(
+                    same=_("the same failure as with {paid}"),
+                    other=_("another failure: the message did not arrive"),
+                    none=_("no failure"),
                 ),
                 right=lambda e: Truth("same"),
             ),
@@ -377,12 +360,10 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("{paid} is stored, {lost} is not. How can {console} distinguish them?"),
-                kind=Choice(
-                    (
-                        ("cannot", _("It cannot: it received no response in either case.")),
-                        ("time", _("By the duration.")),
-                        ("offset", _("By the offset in the response.")),
-                    )
+                kind=choice(
+                    cannot=_("It cannot: it received no response in either case."),
+                    time=_("By the duration."),
+                    offset=_("By the offset in the response."),
                 ),
                 right=lambda e: Truth("cannot"),
                 again=_("Compare both SendFailed events: same status, same 3 seconds, and no response with an offset."),
@@ -408,12 +389,10 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("What prevents {group} from booking {paid} twice?"),
-                kind=Choice(
-                    (
-                        ("key", _("A handler that books each key once.")),
-                        ("timeout", _("A longer timeout of the producer.")),
-                        ("never", _("A producer that never resends.")),
-                    )
+                kind=choice(
+                    key=_("A handler that books each key once."),
+                    timeout=_("A longer timeout of the producer."),
+                    never=_("A producer that never resends."),
                 ),
                 right=lambda e: Truth("key"),
                 again=_(

@@ -5,9 +5,10 @@ from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 COUNT_MOST, SPAN_MOST = 1_000, 2_000  # DefaultMQPushConsumer's own
@@ -44,11 +45,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _changes(evidence: Evidence) -> list[Seen[FlowControlChanged]]:
     n = evidence.numbers
-    return [
-        entry
-        for entry in evidence.of(FlowControlChanged)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    ]
+    return evidence.of(FlowControlChanged, group=n["group"], topic=n["topic"])
 
 
 def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
@@ -57,9 +54,7 @@ def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
 
 def _sent(evidence: Evidence) -> int:
     return sum(
-        entry.event.fields["count"] or 1
-        for entry in evidence.actions("SendMessages")
-        if entry.event.fields["topic"] == evidence.numbers["topic"]
+        entry.event.fields["count"] or 1 for entry in evidence.actions("SendMessages", topic=evidence.numbers["topic"])
     )
 
 
@@ -76,7 +71,7 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
             reader=READER,
             value=held.event.value,
             count_most=COUNT_MOST,
-            rests_on=[held.seq],
+            rests_on=[held],
         )
     sent = _sent(evidence)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
@@ -85,8 +80,7 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
 
 
 def _waiting(evidence: Evidence) -> Truth:
-    held = _held(evidence, "count")
-    return Truth(0.0) if held is None else Truth(float(held.event.value), (held.seq,))
+    return field_of(_held(evidence, "count"), "value")
 
 
 def _is_calm(evidence: Evidence) -> Verdict:
@@ -96,7 +90,7 @@ def _is_calm(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{reader} works as slowly as before."), reader=READER)
     changes = _changes(evidence)
     if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
-        return Verdict.met(_("{reader} pulls without throttling."), reader=READER, rests_on=[changes[-1].seq])
+        return Verdict.met(_("{reader} pulls without throttling."), reader=READER, rests_on=[changes[-1]])
     if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not (changes and changes[-1].event.limit is None):
         return Verdict.wrong(
             _("{reader} is still throttled: it takes {work_ms} ms for a message. Make it faster."),
@@ -120,7 +114,7 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
             reader=READER,
             value=held.event.value,
             span_most=SPAN_MOST,
-            rests_on=[*(entry.seq for entry in slow[:1]), held.seq],
+            rests_on=[*slow[:1], held],
         )
     sent = _sent(evidence)
     if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:
@@ -209,12 +203,10 @@ TOO_FEW = _(
     "{sent} messages arrived after the slow one. The span is the distance from it to the newest pulled message: "
     "send more than {span_most}."
 )
-LIMITS = Choice(
-    (
-        ("count", _("the count: 1 000 messages of a queue")),
-        ("size", _("the size: 100 MiB of a queue")),
-        ("span", _("the offset span: 2 000 from the oldest to the newest")),
-    )
+LIMITS = choice(
+    count=_("the count: 1 000 messages of a queue"),
+    size=_("the size: 100 MiB of a queue"),
+    span=_("the offset span: 2 000 from the oldest to the newest"),
 )
 
 FLOW_CONTROL = Lab(
@@ -247,12 +239,10 @@ FLOW_CONTROL = Lab(
             ),
             why=Question(
                 text=_("What does this limit protect?"),
-                kind=Choice(
-                    (
-                        ("memory", _("The memory of the client, when its listener is slow.")),
-                        ("broker", _("The broker, from too many requests.")),
-                        ("order", _("The order of the messages.")),
-                    )
+                kind=choice(
+                    memory=_("The memory of the client, when its listener is slow."),
+                    broker=_("The broker, from too many requests."),
+                    order=_("The order of the messages."),
                 ),
                 right=lambda e: Truth("memory"),
                 again=_("The broker is not involved: the client sends no further pulls."),
@@ -266,12 +256,10 @@ FLOW_CONTROL = Lab(
             mark="member:{reader}",
             predict=Question(
                 text=_("Which change will help?"),
-                kind=Choice(
-                    (
-                        ("member", _("a second member of the group")),
-                        ("faster", _("a faster listener")),
-                        ("wait", _("nothing: it stays throttled")),
-                    )
+                kind=choice(
+                    member=_("a second member of the group"),
+                    faster=_("a faster listener"),
+                    wait=_("nothing: it stays throttled"),
                 ),
                 right=lambda e: Truth("faster"),
             ),
@@ -293,12 +281,10 @@ FLOW_CONTROL = Lab(
             ),
             why=Question(
                 text=_("Very few messages are waiting. Why is it throttled?"),
-                kind=Choice(
-                    (
-                        ("oldest", _("The oldest unfinished message is too far behind the newest.")),
-                        ("threads", _("All threads are busy.")),
-                        ("broker", _("The broker delivers no more messages.")),
-                    )
+                kind=choice(
+                    oldest=_("The oldest unfinished message is too far behind the newest."),
+                    threads=_("All threads are busy."),
+                    broker=_("The broker delivers no more messages."),
                 ),
                 right=lambda e: Truth("oldest"),
                 again=_("One thread is busy, 19 are idle: look at the card again."),

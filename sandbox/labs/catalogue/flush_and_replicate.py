@@ -27,7 +27,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -87,19 +87,19 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
         return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=n["topic"])
     killed = [
         entry
-        for entry in evidence.of(BrokerStopped, since=sent[-1].seq)
-        if (entry.event.broker, entry.event.broker_id) == (BROKER, 0) and entry.event.how != "power_cut"
+        for entry in evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
+        if entry.event.how != "power_cut"
     ]
-    lost = [entry for entry in evidence.of(UnflushedLost, since=sent[-1].seq) if entry.event.broker == BROKER]
+    lost = evidence.of(UnflushedLost, since=sent[-1].seq, broker=BROKER)
     if killed and not lost:
-        return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0].seq])
+        return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0]])
     if not lost:
         return Verdict.not_yet(_("{broker} is still powered on."), broker=BROKER)
     if not _on_master(evidence, sent[-1]):
         return Verdict.wrong(
             _("No message was stored before the power cut. Start {broker}, send again and cut its power again."),
             broker=BROKER,
-            rests_on=[sent[-1].seq, lost[0].seq],
+            rests_on=[sent[-1], lost[0]],
         )
     return sent[-1], lost[0]
 
@@ -111,14 +111,14 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
     sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
         return Verdict.wrong(
-            _("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
+            _("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost]
         )
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent, lost])
     return Verdict.met(
         _("{answered} messages were acknowledged with OK, and are lost."),
         answered=lost.event.answered,
-        rests_on=[sent.seq, lost.seq],
+        rests_on=[sent, lost],
     )
 
 
@@ -139,13 +139,13 @@ def _none_is_lost(evidence: Evidence) -> Verdict:
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
-        return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent, lost])
     stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
     return Verdict.met(
         _("{stored} messages were stored; {answered} of those with an OK are lost."),
         stored=sum(entry.event.count for entry in stored),
         answered=lost.event.answered,
-        rests_on=[sent.seq, lost.seq],
+        rests_on=[sent, lost],
     )
 
 
@@ -181,7 +181,7 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
         _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
     ):
-        return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent.seq])
+        return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent])
     if not _slave_runs(evidence, lost.seq):
         return Verdict.wrong(
             _(
@@ -189,19 +189,15 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
                 "the power again."
             ),
             broker=BROKER,
-            rests_on=[lost.seq],
+            rests_on=[lost],
         )
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent, lost])
     promoted = evidence.actions("PromoteSlave", since=lost.seq)
     if not promoted:
-        back = [
-            entry
-            for entry in evidence.of(BrokerStarted, since=lost.seq)
-            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
-        ]
+        back = evidence.of(BrokerStarted, since=lost.seq, broker=BROKER, broker_id=0)
         if back:
-            return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost.seq, back[0].seq])
+            return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost, back[0]])
         return Verdict.not_yet(_("The slave is not the master yet."))
     kept = _kept(evidence)
     if float(str(kept.value)) < lost.event.answered:
@@ -215,7 +211,7 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
         _("The old master lost {answered} messages with an OK, and {group} read them from the slave."),
         answered=lost.event.answered,
         group=n["group"],
-        rests_on=[sent.seq, lost.seq, promoted[0].seq, *kept.rests_on],
+        rests_on=[sent, lost, promoted[0], *kept.rests_on],
     )
 
 
@@ -362,7 +358,7 @@ FLUSH_AND_REPLICATE = Lab(
             mark="journal",
             predict=Question(
                 text=_("Will messages be lost for which the producer received an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_any_lost,
             ),
             check=_some_are_lost,
@@ -374,12 +370,8 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             why=Question(
                 text=_("Where were they when the OK was sent?"),
-                kind=Choice(
-                    (
-                        ("memory", _("in the page cache of the machine")),
-                        ("disk", _("on its disk")),
-                        ("producer", _("on the producer")),
-                    )
+                kind=choice(
+                    memory=_("in the page cache of the machine"), disk=_("on its disk"), producer=_("on the producer")
                 ),
                 right=lambda e: Truth("memory"),
                 again=_("Messages on the disk are available again when {broker} starts."),
@@ -396,7 +388,7 @@ FLUSH_AND_REPLICATE = Lab(
             mark="journal",
             predict=Question(
                 text=_("Will messages be lost for which the producer received an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_any_lost,
             ),
             check=_none_is_lost,
@@ -408,12 +400,10 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             why=Question(
                 text=_("What did each OK wait for?"),
-                kind=Choice(
-                    (
-                        ("disk", _("for its message to be on disk")),
-                        ("slave", _("for a slave to receive the message")),
-                        ("second", _("for one second")),
-                    )
+                kind=choice(
+                    disk=_("for its message to be on disk"),
+                    slave=_("for a slave to receive the message"),
+                    second=_("for one second"),
                 ),
                 right=lambda e: Truth("disk"),
                 again=_("The slave is stopped."),
@@ -431,7 +421,7 @@ FLUSH_AND_REPLICATE = Lab(
             mark="journal",
             predict=Question(
                 text=_("Will messages with an OK be missing in the end?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_in_the_end,
             ),
             check=_slave_has_them,
@@ -443,12 +433,10 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             why=Question(
                 text=_("A machine loses power and never starts again. Which setting keeps every message with an OK?"),
-                kind=Choice(
-                    (
-                        ("both", _("SYNC_MASTER, with any flush mode")),
-                        ("flush", _("SYNC_FLUSH, with any replication mode")),
-                        ("any", _("either of them")),
-                    )
+                kind=choice(
+                    both=_("SYNC_MASTER, with any flush mode"),
+                    flush=_("SYNC_FLUSH, with any replication mode"),
+                    any=_("either of them"),
                 ),
                 right=lambda e: Truth("both"),
                 again=_("Then only data on another machine remains."),

@@ -15,7 +15,7 @@ from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -75,11 +75,7 @@ def _hottest_percent(evidence: Evidence, from_ms: int) -> float:
 
 def _sending_from(evidence: Evidence) -> int | None:
     """When shop was made to send."""
-    changes = [
-        entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"]
-    ]
+    changes = [entry for entry in evidence.actions("ChangeActor", actor="shop") if entry.event.fields["rate_per_s"]]
     return changes[0].at_ms if changes else None
 
 
@@ -87,13 +83,13 @@ def _is_hot(evidence: Evidence) -> Verdict:
     from_ms = _sending_from(evidence)
     if from_ms is None:
         return Verdict.not_yet(_("shop is not sending yet."))
-    passed_s = (evidence.now_ms - from_ms) // 1000
+    passed_s = evidence.passed_s(from_ms)
     if passed_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=WATCH_S)
     return Verdict.met(
         _("The hottest queue gets {percent} % of the messages."),
         percent=round(_hottest_percent(evidence, from_ms)),
-        rests_on=[entry.seq for entry in evidence.of(MessagesStored)[:1]],
+        rests_on=evidence.of(MessagesStored)[:1],
     )
 
 
@@ -114,22 +110,18 @@ def _all_have_one(evidence: Evidence) -> Verdict:
     if len(assigned) < n["more"] or any(len(entry.event.queues) != 1 for entry in assigned.values()):
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(assigned), members=n["more"])
     since_ms = max(entry.at_ms for entry in assigned.values() if entry.event.added or entry.event.dropped)
-    held_s = (evidence.now_ms - since_ms) // 1000
+    held_s = evidence.passed_s(since_ms)
     if held_s < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
     return Verdict.met(
         _("Each queue has its own member, but the lag keeps growing: {lag}."),
         lag=evidence.lag(n["group"], n["topic"]),
-        rests_on=[entry.seq for entry in assigned.values()],
+        rests_on=assigned.values(),
     )
 
 
 def _is_silent(evidence: Evidence) -> bool:
-    rates = [
-        entry.event.fields["rate_per_s"]
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop"
-    ]
+    rates = [entry.event.fields["rate_per_s"] for entry in evidence.actions("ChangeActor", actor="shop")]
     return bool(rates) and rates[-1] == 0
 
 
@@ -143,16 +135,16 @@ def _is_even(evidence: Evidence) -> Verdict:
     fields = newest.event.fields
     from_ms = newest.at_ms + 2_000
     percent = _hottest_percent(evidence, from_ms)
-    passed_s = (evidence.now_ms - from_ms) // 1000
+    passed_s = evidence.passed_s(from_ms)
     if passed_s < WATCH_S / 2:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s), wait_s=WATCH_S // 2
         )
     if percent > EVEN_PERCENT:
         if not evidence.actions("StopActor") and not _is_silent(evidence):
-            return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest.seq])
-        return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest.seq])
-    return Verdict.met(_("The hottest queue now receives {percent} %."), percent=round(percent), rests_on=[newest.seq])
+            return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest])
+        return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest])
+    return Verdict.met(_("The hottest queue now receives {percent} %."), percent=round(percent), rests_on=[newest])
 
 
 def _even_share(evidence: Evidence) -> Truth:
@@ -274,12 +266,10 @@ HOT_QUEUE = Lab(
             ),
             why=Question(
                 text=_("Why this one?"),
-                kind=Choice(
-                    (
-                        ("key", _("All messages with one key go to one queue, and {big} sends the most.")),
-                        ("member", _("Its member is slower than the others.")),
-                        ("first", _("The first queue always fills first.")),
-                    )
+                kind=choice(
+                    key=_("All messages with one key go to one queue, and {big} sends the most."),
+                    member=_("Its member is slower than the others."),
+                    first=_("The first queue always fills first."),
                 ),
                 right=lambda e: Truth("key"),
                 again=_("Another seed gives another hot queue: it follows from the key."),
@@ -297,9 +287,7 @@ HOT_QUEUE = Lab(
             mark="header:lag",
             predict=Question(
                 text=_("How will the lag change with {more} members?"),
-                kind=Choice(
-                    (("shrinks", _("It shrinks: twice as many members work.")), ("grows", _("It keeps growing.")))
-                ),
+                kind=choice(shrinks=_("It shrinks: twice as many members work."), grows=_("It keeps growing.")),
                 right=lambda e: Truth("grows"),
             ),
             check=_all_have_one,
@@ -311,15 +299,10 @@ HOT_QUEUE = Lab(
             ),
             why=Question(
                 text=_("Why did they not help?"),
-                kind=Choice(
-                    (
-                        (
-                            "one_at_a_time",
-                            _("The hot queue still has one reader, which processes one message at a time."),
-                        ),
-                        ("late", _("They started too late for the old messages.")),
-                        ("network", _("The broker cannot deliver faster.")),
-                    )
+                kind=choice(
+                    one_at_a_time=_("The hot queue still has one reader, which processes one message at a time."),
+                    late=_("They started too late for the old messages."),
+                    network=_("The broker cannot deliver faster."),
                 ),
                 right=lambda e: Truth("one_at_a_time"),
                 again=_("The other members are idle: look at their queues."),
@@ -347,12 +330,10 @@ HOT_QUEUE = Lab(
             ),
             why=Question(
                 text=_("What is the price?"),
-                kind=Choice(
-                    (
-                        ("order", _("Messages of one customer are no longer ordered.")),
-                        ("none", _("None.")),
-                        ("slower", _("Sending becomes slower.")),
-                    )
+                kind=choice(
+                    order=_("Messages of one customer are no longer ordered."),
+                    none=_("None."),
+                    slower=_("Sending becomes slower."),
                 ),
                 right=lambda e: Truth("order"),
                 again=_("Two messages of {big} are in different queues now: what does that mean for their order?"),

@@ -12,12 +12,13 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 INSERT, UPSERT = "insert", "upsert"  # labels of handlers: a row for each message, a row for each key
@@ -50,15 +51,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [
-        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
-    ]
-    return bursts[0] if bursts else None
+    return first(evidence.actions("SendMessages", topic=evidence.numbers["topic"]))
 
 
 def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
     """Successes of the step's burst, the rows that their handlers made, and the distinct messages among them."""
-    done = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    done = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     inserted = sum(row.handler != UPSERT for row in done)
     upserted = {row.key for row in done if row.handler == UPSERT}
     return done, inserted + len(upserted), len({row.key for row in done})
@@ -66,13 +64,11 @@ def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
     burst = _burst(evidence)
-    crashes = [] if burst is None else evidence.actions("CrashActor", since=burst.seq)
-    return crashes[0] if crashes else None
+    return first([] if burst is None else evidence.actions("CrashActor", since=burst.seq))
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return repeats[-1] if repeats else None
+    return last(evidence.of(CrashRepeated, group=evidence.numbers["group"]))
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:
@@ -84,7 +80,7 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
     if crash is None:
         return Verdict.not_yet(_("No member has crashed yet."))
     done, _made, keys = _rows(evidence)
-    passed_s = (evidence.now_ms - crash.at_ms) // 1000
+    passed_s = evidence.passed_s(crash.at_ms)
     if unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None:
         if passed_s < PATIENCE_S:
             return Verdict.not_yet(_("Redelivered messages are being counted."))
@@ -95,7 +91,7 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
 
 
 def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
-    return Verdict.wrong(LATE, rests_on=[crash.seq])
+    return Verdict.wrong(LATE, rests_on=[crash])
 
 
 def _inserts_doubled(evidence: Evidence) -> Verdict:
@@ -118,9 +114,9 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
         }
         still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
         if len(still) == 2:
-            return Verdict.wrong(BOTH, rests_on=[burst.seq])
+            return Verdict.wrong(BOTH, rests_on=[burst])
         if still:
-            return Verdict.wrong(ONE, still=still[0], rests_on=[burst.seq])
+            return Verdict.wrong(ONE, still=still[0], rests_on=[burst])
     missing = _after_the_crash(evidence)
     if missing is not None:
         return missing
@@ -140,8 +136,7 @@ def _seqs(evidence: Evidence) -> list[int]:
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
 def _made_rows(evidence: Evidence) -> Truth:
@@ -245,15 +240,10 @@ IDEMPOTENT_HANDLER = Lab(
             ),
             why=Question(
                 text=_("Why are there too many rows?"),
-                kind=Choice(
-                    (
-                        (
-                            "not_known",
-                            _("{other} had finished messages without committing them, so they were processed again."),
-                        ),
-                        ("bug", _("The broker failed and delivered twice.")),
-                        ("sent", _("The producer sent some messages twice.")),
-                    )
+                kind=choice(
+                    not_known=_("{other} had finished messages without committing them, so they were processed again."),
+                    bug=_("The broker failed and delivered twice."),
+                    sent=_("The producer sent some messages twice."),
                 ),
                 right=lambda e: Truth("not_known"),
                 again=_("Each message is stored once: compare the offsets."),
@@ -281,12 +271,10 @@ IDEMPOTENT_HANDLER = Lab(
             ),
             why=Question(
                 text=_("What made the difference?"),
-                kind=Choice(
-                    (
-                        ("by_key", _("The second write finds the key and changes nothing.")),
-                        ("fewer", _("Fewer messages were delivered twice.")),
-                        ("broker", _("The broker removed the duplicates.")),
-                    )
+                kind=choice(
+                    by_key=_("The second write finds the key and changes nothing."),
+                    fewer=_("Fewer messages were delivered twice."),
+                    broker=_("The broker removed the duplicates."),
                 ),
                 right=lambda e: Truth("by_key"),
                 again=_("Messages were delivered twice as before: read the journal. Only the effect differs."),

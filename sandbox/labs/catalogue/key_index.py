@@ -4,12 +4,13 @@ from sandbox.control.actions import Action, CreateTopic, SendMessages, StartCons
 from sandbox.control.questions import WalkIndex
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import index_key_hash
 
@@ -60,8 +61,8 @@ def _missing(evidence: Evidence, name: str) -> Verdict:
         return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=n["topic"])
     key = keys_of(sent[-1])[0]
     if name == "twin" and key == n["key"]:
-        return Verdict.wrong(SAME_KEY, key=n["key"], twin=n["twin"], rests_on=[sent[-1].seq])
-    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1].seq])
+        return Verdict.wrong(SAME_KEY, key=n["key"], twin=n["twin"], rests_on=[sent[-1]])
+    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1]])
 
 
 def _is_indexed(evidence: Evidence) -> Verdict:
@@ -126,7 +127,7 @@ def _found_before(evidence: Evidence) -> Truth:
 def _newest_physical(evidence: Evidence) -> Truth:
     sent = _with_key(evidence, "key")
     stored = stored_by(evidence, sent[-1]) if sent else []
-    return Truth(float(stored[-1].event.physical_offset), (stored[-1].seq,)) if stored else Truth(0.0)
+    return field_of(last(stored), "physical_offset")
 
 
 def _newest_offset(evidence: Evidence) -> float:
@@ -285,12 +286,10 @@ KEY_INDEX = Lab(
             ),
             why=Question(
                 text=_("What do the 4 bytes of a slot contain?"),
-                kind=Choice(
-                    (
-                        ("newest", _("the number of its newest entry")),
-                        ("hash", _("the hash of its key")),
-                        ("place", _("the position of the message in the log")),
-                    )
+                kind=choice(
+                    newest=_("the number of its newest entry"),
+                    hash=_("the hash of its key"),
+                    place=_("the position of the message in the log"),
                 ),
                 right=lambda e: Truth("newest"),
                 again=_("Follow the walk from the slot to the first entry: which value leads there?"),
@@ -320,12 +319,10 @@ KEY_INDEX = Lab(
             ),
             why=Question(
                 text=_("How does the search get to the older ones?"),
-                kind=Choice(
-                    (
-                        ("previous", _("Each entry has the number of the previous entry in its slot.")),
-                        ("next", _("They are in the neighboring slots.")),
-                        ("log", _("It reads the log backward from the newest message.")),
-                    )
+                kind=choice(
+                    previous=_("Each entry has the number of the previous entry in its slot."),
+                    next=_("They are in the neighboring slots."),
+                    log=_("It reads the log backward from the newest message."),
                 ),
                 right=lambda e: Truth("previous"),
                 again=_("Read the last 4 bytes of the newest entry: which entry do they point to?"),
@@ -354,12 +351,10 @@ KEY_INDEX = Lab(
             ),
             why=Question(
                 text=_("Where does the search detect that {twin} is not {key}?"),
-                kind=Choice(
-                    (
-                        ("record", _("at the record: the search reads and compares its key")),
-                        ("index", _("in the index: an entry contains the key")),
-                        ("slot", _("at the slot: each key has its own slot")),
-                    )
+                kind=choice(
+                    record=_("at the record: the search reads and compares its key"),
+                    index=_("in the index: an entry contains the key"),
+                    slot=_("at the slot: each key has its own slot"),
                 ),
                 right=lambda e: Truth("record"),
                 again=_("Both have the same hash, so both have the same slot."),

@@ -3,10 +3,10 @@
 from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import finished_per_s, lag_at
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -50,12 +50,13 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest change of the producer's rate in this step."""
-    changes = [
-        entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"] is not None
-    ]
-    return changes[-1] if changes else None
+    return last(
+        [
+            entry
+            for entry in evidence.actions("ChangeActor", actor="shop")
+            if entry.event.fields["rate_per_s"] is not None
+        ]
+    )
 
 
 def _lag_has_grown(evidence: Evidence) -> Verdict:
@@ -64,15 +65,15 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("shop is not sending yet."))
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
-        return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change.seq])
-    passed_s = (evidence.now_ms - change.at_ms) // 1000
+        return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change])
+    passed_s = evidence.passed_s(change.at_ms)
     if passed_s < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
     return Verdict.met(
         _("The lag grew by {grown} in {wait_s} s."),
         wait_s=GROWS_S,
         grown=_grown(evidence),
-        rests_on=[change.seq, *_newest(evidence)],
+        rests_on=[change, *_newest(evidence)],
     )
 
 
@@ -99,7 +100,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     if len(newest) != n["beyond"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["beyond"])
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = (evidence.now_ms - since_ms) // 1000
+    held_s = evidence.passed_s(since_ms)
     if held_s < HELD_S:
         return Verdict.not_yet(
             _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
@@ -108,7 +109,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
         _("{members} members finish {out} messages a second."),
         members=n["beyond"],
         out=round(_out(evidence), 1),
-        rests_on=[entry.seq for entry in newest.values()],
+        rests_on=newest.values(),
     )
 
 
@@ -124,7 +125,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
         return Verdict.wrong(
             _("shop sends {now} messages a second; set its rate to 0."),
             now=f"{change.event.fields['rate_per_s']:g}",
-            rests_on=[change.seq],
+            rests_on=[change],
         )
     lag = evidence.lag(n["group"], n["topic"])
     if lag > 0:
@@ -132,13 +133,13 @@ def _is_drained(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("The lag reached 0 {drained_s} s after the last message."),
         drained_s=round(_drained_s(evidence)),
-        rests_on=[change.seq, *_newest(evidence)],
+        rests_on=[change, *_newest(evidence)],
     )
 
 
 def _drained_s(evidence: Evidence) -> float:
     change = _rate_set(evidence)
-    rows = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    rows = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     return 0.0 if change is None or not rows else max(0, rows[-1].at_ms - change.at_ms) / 1000
 
 
@@ -260,12 +261,10 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("Why does the lag grow?"),
-                kind=Choice(
-                    (
-                        ("in_above_out", _("Each second more messages arrive than the handlers finish.")),
-                        ("pulls", _("The members pull too slowly from the broker.")),
-                        ("delay", _("The broker delivers every message late.")),
-                    )
+                kind=choice(
+                    in_above_out=_("Each second more messages arrive than the handlers finish."),
+                    pulls=_("The members pull too slowly from the broker."),
+                    delay=_("The broker delivers every message late."),
                 ),
                 right=lambda e: Truth("in_above_out"),
                 again=_(
@@ -308,12 +307,10 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("Why did the last member change nothing?"),
-                kind=Choice(
-                    (
-                        ("one_reader", _("Each queue already has its one reader in the group.")),
-                        ("warm", _("A new member is slow at first.")),
-                        ("share", _("The members take messages from each other.")),
-                    )
+                kind=choice(
+                    one_reader=_("Each queue already has its one reader in the group."),
+                    warm=_("A new member is slow at first."),
+                    share=_("The members take messages from each other."),
                 ),
                 right=lambda e: Truth("one_reader"),
                 again=_("Its card has no lane. It is not slow and takes no work from others: it has no queue to read."),
@@ -340,12 +337,10 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("There are still {queues} queues. What would have increased throughput?"),
-                kind=Choice(
-                    (
-                        ("threads", _("More threads in each member, or a faster handler.")),
-                        ("members", _("Ten more members.")),
-                        ("memory", _("More memory for the broker.")),
-                    )
+                kind=choice(
+                    threads=_("More threads in each member, or a faster handler."),
+                    members=_("Ten more members."),
+                    memory=_("More memory for the broker."),
                 ),
                 right=lambda e: Truth("threads"),
                 again=_("Each queue has its reader and the broker is waiting: only the processing can become faster."),

@@ -13,12 +13,13 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, BrokerStarted, LockLapsed, LocksLost, PullAnswered, QueueLocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Answer, Choice, EventClick, Number
+from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 BROKER, SLAVE, OTHER = "broker-a", 1, "broker-b"
@@ -65,16 +66,7 @@ def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
     """The master's start after that kill."""
     kill = _kill(evidence)
-    starts = (
-        []
-        if kill is None
-        else [
-            entry
-            for entry in evidence.of(BrokerStarted, since=kill.seq)
-            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
-        ]
-    )
-    return starts[0] if starts else None
+    return first([] if kill is None else evidence.of(BrokerStarted, since=kill.seq, broker=BROKER, broker_id=0))
 
 
 def _queues(evidence: Evidence) -> list[str]:
@@ -86,8 +78,8 @@ def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
     queues = set(_queues(evidence))
     return [
         row
-        for row in evidence.deliveries_of(evidence.numbers[group], since=since)
-        if row.queue in queues and row.outcome == "SUCCESS"
+        for row in evidence.deliveries_of(evidence.numbers[group], since=since, outcome="SUCCESS")
+        if row.queue in queues
     ]
 
 
@@ -113,7 +105,7 @@ def _order_stands(evidence: Evidence) -> Verdict:
     n, kill = evidence.numbers, done_to(evidence, BROKER, "KillBroker")
     if kill is None:
         if killed := done_to(evidence, BROKER, "KillBroker", broker_id=SLAVE):
-            return Verdict.wrong(SLAVE_KILLED, broker=BROKER, fifo=n["fifo"], rests_on=[killed.seq])
+            return Verdict.wrong(SLAVE_KILLED, broker=BROKER, fifo=n["fifo"], rests_on=[killed])
         return Verdict.not_yet(_("The master of {broker} is still running."), broker=BROKER)
     queues, lapsed, back = _queues(evidence), _lapsed(evidence, kill), _back(evidence)
     last = max((entry.seq for entry in lapsed.values()), default=kill.seq)
@@ -126,10 +118,10 @@ def _order_stands(evidence: Evidence) -> Verdict:
             ),
             broker=BROKER,
             count=n["count"],
-            rests_on=[kill.seq],
+            rests_on=[kill],
         )
     if back is not None:
-        return Verdict.wrong(EARLY, broker=BROKER, fifo=n["fifo"], count=n["count"], rests_on=[kill.seq, back.seq])
+        return Verdict.wrong(EARLY, broker=BROKER, fifo=n["fifo"], count=n["count"], rests_on=[kill, back])
     if len(lapsed) < n["queues"]:
         return Verdict.not_yet(
             _("{fifo} still trusts {count} of its locks."), fifo=n["fifo"], count=n["queues"] - len(lapsed)
@@ -146,12 +138,7 @@ def _order_stands(evidence: Evidence) -> Verdict:
         after_s=round((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000),
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
         group=n["group"],
-        rests_on=[
-            kill.seq,
-            *(entry.seq for entry in _lost(evidence, kill)),
-            *(entry.seq for entry in lapsed.values()),
-            goes_on[-1].seq,
-        ],
+        rests_on=[kill, *_lost(evidence, kill), *lapsed.values(), goes_on[-1]],
     )
 
 
@@ -161,7 +148,7 @@ def _last_ms(evidence: Evidence, group: str, kill: Seen[ActionTaken]) -> int:
 
 
 def _lost(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[LocksLost]]:
-    return [entry for entry in evidence.of(LocksLost, since=kill.seq) if entry.event.broker == BROKER][:1]
+    return evidence.of(LocksLost, since=kill.seq, broker=BROKER)[:1]
 
 
 def _works_for_s(evidence: Evidence) -> Truth:
@@ -190,11 +177,11 @@ def _from_slave(evidence: Evidence) -> Verdict:
             broker=BROKER,
             group=n["group"],
             count=n["count"],
-            rests_on=[kill.seq, back.seq],
+            rests_on=[kill, back],
         )
     if left and evidence.now_ms - _last_ms(evidence, "group", kill) > STALLED_MS:
         return Verdict.wrong(
-            STALLED, group=n["group"], topic=n["topic"], broker=BROKER, count=n["count"], rests_on=[kill.seq]
+            STALLED, group=n["group"], topic=n["topic"], broker=BROKER, count=n["count"], rests_on=[kill]
         )
     if left:
         return Verdict.not_yet(_("{group} has {left} messages left."), group=n["group"], left=left)
@@ -205,7 +192,7 @@ def _from_slave(evidence: Evidence) -> Verdict:
         pulled=sum(entry.event.count for entry in pulled),
         fifo=n["fifo"],
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
-        rests_on=[kill.seq, *(entry.seq for entry in pulled)],
+        rests_on=[kill, *pulled],
     )
 
 
@@ -214,10 +201,8 @@ def _pulled(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[PullAnswer
     n, back = evidence.numbers, _back(evidence)
     return [
         entry
-        for entry in evidence.of(PullAnswered, since=kill.seq)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-        and entry.event.count
-        and (back is None or entry.seq < back.seq)
+        for entry in evidence.of(PullAnswered, since=kill.seq, group=n["group"], topic=n["topic"])
+        if entry.event.count and (back is None or entry.seq < back.seq)
     ]
 
 
@@ -263,7 +248,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
         fifo=n["fifo"],
         after_s=round(float(str(_pause_s(evidence).value))),
         breaks=f"{_broken(evidence).value:g}",
-        rests_on=[kill.seq, back.seq, *(entry.seq for entry in locked.values())],
+        rests_on=[kill, back, *locked.values()],
     )
 
 
@@ -277,8 +262,7 @@ def _pause_s(evidence: Evidence) -> Truth:
 
 
 def _broken(evidence: Evidence) -> Truth:
-    rows = out_of_order(_rows(evidence, "fifo", 0))
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of(out_of_order(_rows(evidence, "fifo", 0)))
 
 
 def _new_locks(evidence: Evidence) -> Truth:
@@ -425,12 +409,10 @@ MASTER_DIES = Lab(
             ),
             why=Question(
                 text=_("{fifo} has messages in memory. Why does it stop?"),
-                kind=Choice(
-                    (
-                        ("memory", _("Only a master grants locks, and a member trusts its locks for 30 s.")),
-                        ("copied", _("The slave still has the locks, and grants them to no member.")),
-                        ("behind", _("The slave has fewer messages than the master had.")),
-                    )
+                kind=choice(
+                    memory=_("Only a master grants locks, and a member trusts its locks for 30 s."),
+                    copied=_("The slave still has the locks, and grants them to no member."),
+                    behind=_("The slave has fewer messages than the master had."),
                 ),
                 right=lambda e: Truth("memory"),
                 again=_("{group} reads the same messages from the slave, and continues."),
@@ -446,18 +428,16 @@ MASTER_DIES = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Which of the remaining messages will {group} receive while the master is down?"),
-                kind=Choice((("all", _("all of them")), ("memory", _("only those pulled before")))),
+                kind=choice(all=_("all of them"), memory=_("only those pulled before")),
                 right=_share,
             ),
             check=_from_slave,
             say=Question(
                 text=_("Which node delivered the messages that {group} pulled after the kill?"),
-                kind=Choice(
-                    (
-                        ("slave", _("the slave of {broker}")),
-                        ("other", _("{other}, the other master")),
-                        ("memory", _("none: the messages were already in memory")),
-                    )
+                kind=choice(
+                    slave=_("the slave of {broker}"),
+                    other=_("{other}, the other master"),
+                    memory=_("none: the messages were already in memory"),
                 ),
                 right=_node,
                 again=_("It had room for about 60 messages of each queue, and has pulled more since then."),

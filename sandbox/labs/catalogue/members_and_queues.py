@@ -6,7 +6,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.evidence_measures import assignments, newest_change
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -53,7 +53,7 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     if len(newest) != n["members"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["members"])
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = (evidence.now_ms - since_ms) // 1000
+    held_s = evidence.passed_s(since_ms)
     if held_s < IDLE_S:
         return Verdict.not_yet(
             _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
@@ -74,12 +74,9 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     newest = changed.event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
-            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed.seq])
+            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed])
         return Verdict.wrong(
-            _("{read} read queues are fewer than {more}."),
-            read=newest.read_queues,
-            more=n["more"],
-            rests_on=[changed.seq],
+            _("{read} read queues are fewer than {more}."), read=newest.read_queues, more=n["more"], rests_on=[changed]
         )
     assigned = evidence.assigned(n["group"], n["topic"])
     if any(entry.seq < changed.seq for entry in assigned.values()) or _idle(evidence):
@@ -87,7 +84,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("Every member has a queue, {after_s} s after the change."),
         after_s=round(_after(evidence)),
-        rests_on=(changed.seq, *_newest(evidence)),
+        rests_on=[changed, *_newest(evidence)],
     )
 
 
@@ -206,12 +203,10 @@ MEMBERS_AND_QUEUES = Lab(
             ),
             why=Question(
                 text=_("Why do they have no queue?"),
-                kind=Choice(
-                    (
-                        ("one_owner", _("In a group, each queue has at most one owner.")),
-                        ("late", _("They joined last and have not received their share yet.")),
-                        ("broker", _("The broker accepts only as many members as it has threads.")),
-                    )
+                kind=choice(
+                    one_owner=_("In a group, each queue has at most one owner."),
+                    late=_("They joined last and have not received their share yet."),
+                    broker=_("The broker accepts only as many members as it has threads."),
                 ),
                 right=lambda e: Truth("one_owner"),
                 again=_("The broker accepts all members: their cards are there. Compare lanes and cards."),
@@ -242,12 +237,10 @@ MEMBERS_AND_QUEUES = Lab(
             ),
             why=Question(
                 text=_("Why did it take time?"),
-                kind=Choice(
-                    (
-                        ("route_then_divide", _("Clients request the route every 30 s and rebalance every 20 s.")),
-                        ("copy", _("Stored messages were first moved to the new queues.")),
-                        ("broker", _("The broker distributes queues one at a time.")),
-                    )
+                kind=choice(
+                    route_then_divide=_("Clients request the route every 30 s and rebalance every 20 s."),
+                    copy=_("Stored messages were first moved to the new queues."),
+                    broker=_("The broker distributes queues one at a time."),
                 ),
                 right=lambda e: Truth("route_then_divide"),
                 again=_(

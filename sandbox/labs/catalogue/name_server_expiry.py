@@ -19,12 +19,13 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import done_to
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Answer, Choice, Number
+from sandbox.labs.question_kinds import Answer, Choice, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 BROKER, SHOP, MEMBERS = "broker-b", "shop", ("left", "right")
@@ -58,18 +59,13 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _changed(evidence: Evidence, reason: str, since: int) -> Seen[RouteChanged] | None:
     """The name server's first change of this kind to the broker's routes."""
-    changes = [
-        row for row in evidence.of(RouteChanged, since=since) if (row.event.broker, row.event.why) == (BROKER, reason)
-    ]
-    return changes[0] if changes else None
+    return first(evidence.of(RouteChanged, since=since, broker=BROKER, why=reason))
 
 
 def _producers(evidence: Evidence) -> list[str]:
     """Client ids of the producer: it starts in a later turn than its action, so its group names it."""
     return [
-        row.event.client_id
-        for row in evidence.of(MemberStateChanged, since=0)
-        if (row.event.group, row.event.state) == (f"PG_{SHOP}", "starting")
+        row.event.client_id for row in evidence.of(MemberStateChanged, since=0, group=f"PG_{SHOP}", state="starting")
     ]
 
 
@@ -122,7 +118,7 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     missing = [label for label in MEMBERS if label not in _clients(evidence)]
     hang, ended = done_to(evidence, BROKER, "HangBroker"), done_to(evidence, BROKER, "KillBroker")
     if ended is not None and (hang is None or hang.seq < ended.seq):
-        return Verdict.wrong(CLOSED, broker=BROKER, rests_on=[ended.seq])
+        return Verdict.wrong(CLOSED, broker=BROKER, rests_on=[ended])
     if missing:
         return Verdict.not_yet(_("{missing} is not running yet."), missing=missing[0])
     if hang is None:
@@ -132,7 +128,7 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
     if resumed is not None and (expired is None or waiting is not None):
         return Verdict.wrong(
-            RESUMED, broker=BROKER, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang.seq, resumed.seq]
+            RESUMED, broker=BROKER, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang, resumed]
         )
     if expired is None:
         return Verdict.not_yet(
@@ -154,16 +150,14 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
         last_s=last_s,
         failed=len(_failures(evidence, hang.seq, retried=False)),
         shop=SHOP,
-        rests_on=[heard.seq, *_facts(evidence, hang, expired)],
+        rests_on=[heard, *_facts(evidence, hang, expired)],
     )
 
 
 def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
     """The last registration before the hang; the valve may have left it out."""
     entries = [
-        entry
-        for entry in evidence.of(BrokerRegistered, since=0)
-        if entry.seq < hang.seq and (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
+        entry for entry in evidence.of(BrokerRegistered, since=0, broker=BROKER, broker_id=0) if entry.seq < hang.seq
     ]
     return entries[-1] if entries else hang
 
@@ -243,8 +237,7 @@ def _is_closed(evidence: Evidence) -> Verdict:
 def _lost(evidence: Evidence) -> Truth:
     """Messages that the producer could not send at all."""
     kill = done_to(evidence, BROKER, "KillBroker")
-    rows = [] if kill is None else _failures(evidence, kill.seq, retried=False)
-    return Truth(float(len(rows)), tuple(entry.seq for entry in rows))
+    return count_of([] if kill is None else _failures(evidence, kill.seq, retried=False))
 
 
 def _is_retries(evidence: Evidence, answer: Answer) -> bool:
@@ -403,12 +396,10 @@ NAME_SERVER_EXPIRY = Lab(
             ),
             why=Question(
                 text=_("When do the 120 s start?"),
-                kind=Choice(
-                    (
-                        ("heard", _("at its last registration; it registers every 30 s")),
-                        ("hang", _("when it stops answering")),
-                        ("failed", _("from the first message that failed")),
-                    )
+                kind=choice(
+                    heard=_("at its last registration; it registers every 30 s"),
+                    hang=_("when it stops answering"),
+                    failed=_("from the first message that failed"),
                 ),
                 right=lambda e: Truth("heard"),
                 again=_(
@@ -427,12 +418,10 @@ NAME_SERVER_EXPIRY = Lab(
             mark="journal",
             predict=Question(
                 text=_("What brings {broker} back into the routes?"),
-                kind=Choice(
-                    (
-                        ("itself", _("its own registration")),
-                        ("asked", _("a request of the name server")),
-                        ("client", _("a client that connects to it")),
-                    )
+                kind=choice(
+                    itself=_("its own registration"),
+                    asked=_("a request of the name server"),
+                    client=_("a client that connects to it"),
                 ),
                 right=lambda e: Truth("itself"),
             ),
@@ -445,12 +434,10 @@ NAME_SERVER_EXPIRY = Lab(
             ),
             why=Question(
                 text=_("Why did they receive it at different times?"),
-                kind=Choice(
-                    (
-                        ("ask", _("Each client requests the route every 30 s, on its own timer.")),
-                        ("pushed", _("The name server sends the new route to one client after another.")),
-                        ("rebalance", _("They receive it when their group rebalances.")),
-                    )
+                kind=choice(
+                    ask=_("Each client requests the route every 30 s, on its own timer."),
+                    pushed=_("The name server sends the new route to one client after another."),
+                    rebalance=_("They receive it when their group rebalances."),
                 ),
                 right=lambda e: Truth("ask"),
                 again=_("{shop} is in no group, but it also received the route."),
@@ -480,12 +467,10 @@ NAME_SERVER_EXPIRY = Lab(
                 text=_(
                     "The network cable of a broker machine is unplugged. How long do clients keep using this broker?"
                 ),
-                kind=Choice(
-                    (
-                        ("hang", _("as after the hang: up to 130 s, plus up to 30 s")),
-                        ("kill", _("as after the kill: up to 30 s")),
-                        ("once", _("no time: they detect it at once")),
-                    )
+                kind=choice(
+                    hang=_("as after the hang: up to 130 s, plus up to 30 s"),
+                    kill=_("as after the kill: up to 30 s"),
+                    once=_("no time: they detect it at once"),
                 ),
                 right=lambda e: Truth("hang"),
                 again=_("A route changes only when a client requests it from the name server."),

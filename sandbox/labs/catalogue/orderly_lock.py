@@ -12,9 +12,9 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.question_kinds import Answer, Choice, EventClick, Number
+from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -61,26 +61,21 @@ def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
 
 
 def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | None:
-    crashes = [
-        entry
-        for entry in evidence.actions("CrashActor", since=since)
-        if entry.event.fields["actor"] == evidence.numbers["one"]
-    ]
-    return crashes[-1] if crashes else None
+    return last(evidence.actions("CrashActor", since=since, actor=evidence.numbers["one"]))
 
 
 def _is_denied(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence)
     if crash is None:
-        stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
+        stops = evidence.actions("StopActor", actor=n["one"])
         if stops:
-            return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1].seq])
+            return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1]])
         return Verdict.not_yet(_("{one} is still running."), one=n["one"])
     if not _locks(evidence, crash.seq):
         return Verdict.wrong(
             _("{one} held no lock when it crashed: restart it and wait until it has queues."),
             one=n["one"],
-            rests_on=[crash.seq],
+            rests_on=[crash],
         )
     denied = [entry for entry in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, entry.event.holder)]
     if len(denied) < 2:
@@ -89,7 +84,7 @@ def _is_denied(evidence: Evidence) -> Verdict:
         _("{other} owns the queues of {one}, but the broker denied it their locks."),
         other=n["other"],
         one=n["one"],
-        rests_on=[crash.seq, *(entry.seq for entry in denied[:4])],
+        rests_on=[crash, *denied[:4]],
     )
 
 
@@ -111,24 +106,20 @@ def _is_inner_ring(evidence: Evidence, answer: Answer) -> bool:
 
 
 def _taken_over(evidence: Evidence, since: int | None = None) -> list[Seen[QueueLocked]]:
-    return [
-        entry
-        for entry in evidence.of(QueueLocked, since=since)
-        if entry.event.how == "taken_over"
-        and entry.event.group == evidence.numbers["group"]
-        and entry.event.topic == evidence.numbers["topic"]
-    ]
+    return evidence.of(
+        QueueLocked, since=since, how="taken_over", group=evidence.numbers["group"], topic=evidence.numbers["topic"]
+    )
 
 
 def _all_taken_over(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence, since=0)
-    restarts = [entry for entry in evidence.actions("RestartActor") if entry.event.fields["actor"] == n["one"]]
+    restarts = evidence.actions("RestartActor", actor=n["one"])
     taken = _taken_over(evidence)
     early = [] if crash is None else [entry for entry in _taken_over(evidence, crash.seq) if entry not in taken]
     if early:
-        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=[entry.seq for entry in early])
+        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=early)
     if restarts and not taken:
-        return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1].seq])
+        return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1]])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
     if crash is None or len({queue_of(entry.event) for entry in taken}) < len(stuck):
         return Verdict.not_yet(_("{left} queues are waiting for their locks."), left=len(stuck) - len(taken))
@@ -136,7 +127,7 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
         _("{other} acquired the last lock {after_s} s after the crash."),
         other=n["other"],
         after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
-        rests_on=[crash.seq, *(entry.seq for entry in taken)],
+        rests_on=[crash, *taken],
     )
 
 
@@ -161,16 +152,16 @@ def _is_crash(evidence: Evidence, answer: Answer) -> bool:
 
 def _unlocked(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    crashes = [entry for entry in evidence.actions("CrashActor") if entry.event.fields["actor"] == n["one"]]
+    crashes = evidence.actions("CrashActor", actor=n["one"])
     if crashes:
-        return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1].seq])
-    stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
+        return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1]])
+    stops = evidence.actions("StopActor", actor=n["one"])
     if not stops:
         return Verdict.not_yet(_("{one} has not been stopped yet."), one=n["one"])
     unlocked = [
         entry
-        for entry in evidence.of(QueueUnlocked, since=stops[-1].seq)
-        if entry.event.why == "shutdown" and _of_one(evidence, entry.event.client_id)
+        for entry in evidence.of(QueueUnlocked, since=stops[-1].seq, why="shutdown")
+        if _of_one(evidence, entry.event.client_id)
     ]
     queues = {queue_of(entry.event) for entry in unlocked}
     locked = [
@@ -185,7 +176,7 @@ def _unlocked(evidence: Evidence) -> Verdict:
         one=n["one"],
         other=n["other"],
         after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
-        rests_on=[stops[-1].seq, *(entry.seq for entry in unlocked), locked[-1].seq],
+        rests_on=[stops[-1], *unlocked, locked[-1]],
     )
 
 
@@ -319,12 +310,10 @@ ORDERLY_LOCK = Lab(
             mark="lock:{one}",
             predict=Question(
                 text=_("What will happen to the queues of {one}?"),
-                kind=Choice(
-                    (
-                        ("once", _("{other} continues with them at once.")),
-                        ("wait", _("{other} owns them but cannot read them for a while.")),
-                        ("lost", _("They have no owner until {one} returns.")),
-                    )
+                kind=choice(
+                    once=_("{other} continues with them at once."),
+                    wait=_("{other} owns them but cannot read them for a while."),
+                    lost=_("They have no owner until {one} returns."),
                 ),
                 right=lambda e: Truth("wait"),
             ),
@@ -384,12 +373,10 @@ ORDERLY_LOCK = Lab(
             ),
             why=Question(
                 text=_("Why was no wait necessary?"),
-                kind=Choice(
-                    (
-                        ("unlocks", _("A clean stop unlocks the queues before the member leaves.")),
-                        ("fresh", _("The locks were newer this time.")),
-                        ("broker", _("The broker drops locks when a connection closes.")),
-                    )
+                kind=choice(
+                    unlocks=_("A clean stop unlocks the queues before the member leaves."),
+                    fresh=_("The locks were newer this time."),
+                    broker=_("The broker drops locks when a connection closes."),
                 ),
                 right=lambda e: Truth("unlocks"),
                 again=_('The connection of a crashed member also closes. Look for "unlocked" in the journal.'),

@@ -12,11 +12,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated, MessagePinned, PullAnswered
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 HELD_S = 60
@@ -49,12 +50,9 @@ def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | 
     """The first pin of the queue that the step is about."""
     n = evidence.numbers
     queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
-    pins = [
-        entry
-        for entry in evidence.of(MessagePinned, since=since)
-        if entry.event.group == n["group"] and queue_of(entry.event) == queue
-    ]
-    return pins[0] if pins else None
+    return first(
+        [entry for entry in evidence.of(MessagePinned, since=since, group=n["group"]) if queue_of(entry.event) == queue]
+    )
 
 
 def _is_pinned(evidence: Evidence) -> Verdict:
@@ -64,20 +62,14 @@ def _is_pinned(evidence: Evidence) -> Verdict:
         slowed = evidence.actions("ChangeActor")
         if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
             return Verdict.wrong(
-                THERE, there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1].seq]
+                THERE, there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1]]
             )
         if slowed and (slowed[-1].event.fields["slow_ms"] or 0) < SLOW_MS:
-            return Verdict.wrong(
-                SHORT, slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1].seq]
-            )
+            return Verdict.wrong(SHORT, slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1]])
         return Verdict.not_yet(_("No message of {row} is stuck yet."), row=n["row"])
     queue = queue_of(pinned.event)
     held_s = (evidence.now_ms - pinned.at_ms + pinned.event.age_ms) // 1000
-    pulled = [
-        entry
-        for entry in evidence.of(PullAnswered)
-        if queue_of(entry.event) == queue and entry.event.group == n["group"]
-    ]
+    pulled = [entry for entry in evidence.of(PullAnswered, group=n["group"]) if queue_of(entry.event) == queue]
     ahead = 0 if not pulled else pulled[-1].event.next_offset - pinned.event.offset
     if held_s < HELD_S or ahead < AHEAD:
         return Verdict.not_yet(
@@ -92,7 +84,7 @@ def _is_pinned(evidence: Evidence) -> Verdict:
         offset=pinned.event.offset,
         held_s=held_s,
         ahead=ahead,
-        rests_on=[pinned.seq, pulled[-1].seq, *([] if commit is None else [commit.seq])],
+        rests_on=[pinned, pulled[-1], *([] if commit is None else [commit.seq])],
     )
 
 
@@ -114,8 +106,8 @@ def _pulled(evidence: Evidence) -> float:
             max(
                 (
                     entry.event.next_offset
-                    for entry in evidence.of(PullAnswered, since=0)
-                    if queue_of(entry.event) == queue_of(pinned.event) and entry.event.group == pinned.event.group
+                    for entry in evidence.of(PullAnswered, since=0, group=pinned.event.group)
+                    if queue_of(entry.event) == queue_of(pinned.event)
                 ),
                 default=0,
             )
@@ -124,8 +116,7 @@ def _pulled(evidence: Evidence) -> float:
 
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
-    crashes = evidence.actions("CrashActor")
-    return crashes[0] if crashes else None
+    return first(evidence.actions("CrashActor"))
 
 
 def _came_again(evidence: Evidence) -> Verdict:
@@ -137,29 +128,27 @@ def _came_again(evidence: Evidence) -> Verdict:
             return Verdict.wrong(
                 _("{one} received a stop and is waiting for its slow message. Crash it."),
                 one=n["one"],
-                rests_on=[stops[-1].seq],
+                rests_on=[stops[-1]],
             )
         return Verdict.not_yet(_("{one} is still running."), one=n["one"])
     if not evidence.actions("RestartActor", since=crash.seq):
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
-            return Verdict.wrong(DOWN, one=n["one"], rests_on=[crash.seq])
+            return Verdict.wrong(DOWN, one=n["one"], rests_on=[crash])
         return Verdict.not_yet(_("{one} is down. Restart it."), one=n["one"])
     repeated = _repeated(evidence)
     if repeated is None:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.met(
-        _("{count} messages were delivered twice."), count=repeated.event.count, rests_on=[crash.seq, repeated.seq]
+        _("{count} messages were delivered twice."), count=repeated.event.count, rests_on=[crash, repeated]
     )
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return repeats[0] if repeats else None
+    return first(evidence.of(CrashRepeated, group=evidence.numbers["group"]))
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
 def _slow(hands: Hands, row: str, ms: int = SLOW_MS) -> None:
@@ -246,12 +235,10 @@ PINNED_OFFSET = Lab(
             mark="queue:{row}",
             predict=Question(
                 text=_("What will happen to the committed offset of {q} in that minute?"),
-                kind=Choice(
-                    (
-                        ("moves", _("It moves forward with the messages that finish.")),
-                        ("stays", _("It stays at the slow message.")),
-                        ("back", _("It moves back.")),
-                    )
+                kind=choice(
+                    moves=_("It moves forward with the messages that finish."),
+                    stays=_("It stays at the slow message."),
+                    back=_("It moves back."),
                 ),
                 right=lambda e: Truth("stays"),
             ),
@@ -267,12 +254,10 @@ PINNED_OFFSET = Lab(
             ),
             why=Question(
                 text=_("Why does it stop?"),
-                kind=Choice(
-                    (
-                        ("smallest", _("The committed offset is the smallest offset that is not finished.")),
-                        ("pulls", _("The member stops pulling from {q}.")),
-                        ("broker", _("The broker refuses the commit.")),
-                    )
+                kind=choice(
+                    smallest=_("The committed offset is the smallest offset that is not finished."),
+                    pulls=_("The member stops pulling from {q}."),
+                    broker=_("The broker refuses the commit."),
                 ),
                 right=lambda e: Truth("smallest"),
                 again=_("Commits are sent every 5 s and accepted; each contains the same number."),
@@ -300,12 +285,10 @@ PINNED_OFFSET = Lab(
             ),
             why=Question(
                 text=_("Which ones were delivered twice?"),
-                kind=Choice(
-                    (
-                        ("above", _("Those that the member had received at or above the committed offset.")),
-                        ("slow", _("Only the slow one.")),
-                        ("all", _("All messages of {q} since the beginning.")),
-                    )
+                kind=choice(
+                    above=_("Those that the member had received at or above the committed offset."),
+                    slow=_("Only the slow one."),
+                    all=_("All messages of {q} since the beginning."),
                 ),
                 right=lambda e: Truth("above"),
                 again=_("Compare the offset at which {q} was acquired again with the pin before the crash."),

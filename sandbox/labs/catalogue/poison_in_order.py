@@ -4,7 +4,7 @@ from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsu
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Delivery, Evidence, Numbers
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -44,8 +44,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _failed(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
     return [
         row
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
-        if row.key == evidence.numbers["key"] and row.outcome != "SUCCESS"
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=since, key=evidence.numbers["key"])
+        if row.outcome != "SUCCESS"
     ]
 
 
@@ -71,7 +71,7 @@ def _one_stands(evidence: Evidence) -> Verdict:
             key=n["key"],
         )
     queue, first = failed[0].queue, failed[0]
-    held_s = (evidence.now_ms - first.at_ms) // 1000
+    held_s = evidence.passed_s(first.at_ms)
     moved = {
         other: _committed(evidence, other) - _committed(evidence, other, first.at_ms)
         for other in evidence.queues_of(n["topic"])
@@ -84,7 +84,7 @@ def _one_stands(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{tries} tries of one message blocked its queue, and the others continued."),
         tries=len(failed),
-        rests_on=[first.seq, failed[-1].seq],
+        rests_on=[first, failed[-1]],
     )
 
 
@@ -109,24 +109,19 @@ def _is_mended(evidence: Evidence) -> Verdict:
     if all(handlers.get(n[label]) == n["bad"] for label in ("one", "other")):
         if restarts:
             return Verdict.wrong(
-                _("A restart uses the same handler for the same message: it fails again."),
-                rests_on=[restarts[-1].seq],
+                _("A restart uses the same handler for the same message: it fails again."), rests_on=[restarts[-1]]
             )
         return Verdict.not_yet(_("Both members still reject {key}."), key=n["key"])
     if handlers.get(owner) == n["bad"]:
-        return Verdict.wrong(OWNER, owner=owner, key=n["key"], rests_on=[failed[-1].seq])
-    done = [
-        row
-        for row in evidence.deliveries_of(n["group"])
-        if row.outcome == "SUCCESS" and (row.queue, row.offset) == (failed[-1].queue, failed[-1].offset)
-    ]
+        return Verdict.wrong(OWNER, owner=owner, key=n["key"], rests_on=[failed[-1]])
+    done = evidence.deliveries_of(n["group"], outcome="SUCCESS", queue=failed[-1].queue, offset=failed[-1].offset)
     if not done:
         return Verdict.not_yet(_("The message has not been retried yet."))
     return Verdict.met(
         _("{key} was consumed after {tries} tries, and its queue continues."),
         key=n["key"],
         tries=len(failed) + 1,
-        rests_on=[failed[-1].seq, done[0].seq],
+        rests_on=[failed[-1], done[0]],
     )
 
 
@@ -230,13 +225,11 @@ POISON_IN_ORDER = Lab(
             mark="lanes",
             predict=Question(
                 text=_("Which queues will stop?"),
-                kind=Choice(
-                    (
-                        ("one", _("Only the queue of this key.")),
-                        ("member", _("All queues of the member that gets it.")),
-                        ("all", _("All queues of the group.")),
-                        ("none", _("None: it goes to the retry topic.")),
-                    )
+                kind=choice(
+                    one=_("Only the queue of this key."),
+                    member=_("All queues of the member that gets it."),
+                    all=_("All queues of the group."),
+                    none=_("None: it goes to the retry topic."),
                 ),
                 right=lambda e: Truth("one"),
             ),
@@ -250,12 +243,10 @@ POISON_IN_ORDER = Lab(
             ),
             why=Question(
                 text=_("Why does it stop?"),
-                kind=Choice(
-                    (
-                        ("order", _("Later messages must not overtake the failing one.")),
-                        ("lock", _("The member has lost the lock of the queue.")),
-                        ("broker", _("The broker is blocking the queue.")),
-                    )
+                kind=choice(
+                    order=_("Later messages must not overtake the failing one."),
+                    lock=_("The member has lost the lock of the queue."),
+                    broker=_("The broker is blocking the queue."),
                 ),
                 right=lambda e: Truth("order"),
                 again=_("The broker delivers what members request; this member already has the messages."),
@@ -273,12 +264,8 @@ POISON_IN_ORDER = Lab(
             mark="lanes",
             predict=Question(
                 text=_("Which message in that queue will be consumed first?"),
-                kind=Choice(
-                    (
-                        ("poison", _("The rejected message.")),
-                        ("next", _("The message after it.")),
-                        ("newest", _("The newest message.")),
-                    )
+                kind=choice(
+                    poison=_("The rejected message."), next=_("The message after it."), newest=_("The newest message.")
                 ),
                 right=_first_after,
             ),

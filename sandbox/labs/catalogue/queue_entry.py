@@ -4,12 +4,13 @@ from sandbox.control.actions import Action, CreateTopic, SendMessages, StartCons
 from sandbox.control.questions import ReadEntry
 from sandbox.journal.events import ActionTaken, MessagesFiltered, MessagesStored
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import tags_code
 
@@ -45,15 +46,13 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _sent(evidence: Evidence) -> Seen[ActionTaken] | None:
-    sent = sends(evidence)
-    return sent[-1] if sent else None
+    return last(sends(evidence))
 
 
 def _stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """The newest message of the step."""
     sent = _sent(evidence)
-    stored = [] if sent is None else stored_by(evidence, sent)
-    return stored[-1] if stored else None
+    return last([] if sent is None else stored_by(evidence, sent))
 
 
 def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict | Seen[MessagesStored]:
@@ -87,13 +86,13 @@ def _is_appended(evidence: Evidence) -> Verdict:
         offset=stored.event.first_offset,
         at=stored.event.first_offset * ENTRY_BYTES,
         physical=stored.event.physical_offset,
-        rests_on=[stored.seq],
+        rests_on=[stored],
     )
 
 
 def _next_position(evidence: Evidence) -> Truth:
     """Return the position in bytes of the queue entry of the step's first message, whatever its tag."""
-    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == evidence.numbers["topic"]]
+    stored = evidence.of(MessagesStored, topic=evidence.numbers["topic"])
     return Truth(float(stored[0].event.first_offset * ENTRY_BYTES), (stored[0].seq,)) if stored else Truth(0.0)
 
 
@@ -103,8 +102,7 @@ def _position(evidence: Evidence) -> Truth:
 
 
 def _physical(evidence: Evidence) -> Truth:
-    stored = _stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.physical_offset), (stored.seq,))
+    return field_of(_stored(evidence), "physical_offset")
 
 
 def _has_size(evidence: Evidence) -> Verdict:
@@ -118,13 +116,13 @@ def _has_size(evidence: Evidence) -> Verdict:
             _("Its body has {given} bytes: send a body of {body} bytes."),
             given=body_bytes,
             body=n["body"],
-            rests_on=[sent.seq],
+            rests_on=[sent],
         )
     return Verdict.met(
         _("A body of {body} bytes is stored in a record of {size} bytes."),
         body=n["body"],
         size=stored.event.bytes,
-        rests_on=[sent.seq, stored.seq],
+        rests_on=[sent, stored],
     )
 
 
@@ -134,8 +132,7 @@ def _body_bytes(sent: Seen[ActionTaken]) -> int:
 
 
 def _size(evidence: Evidence) -> Truth:
-    stored = _stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.bytes), (stored.seq,))
+    return field_of(_stored(evidence), "bytes")
 
 
 def _is_larger(evidence: Evidence) -> Truth:
@@ -144,10 +141,7 @@ def _is_larger(evidence: Evidence) -> Truth:
 
 
 def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
-    filtered = [
-        entry for entry in evidence.of(MessagesFiltered, since=since) if entry.event.group == evidence.numbers["group"]
-    ]
-    return filtered[-1] if filtered else None
+    return last(evidence.of(MessagesFiltered, since=since, group=evidence.numbers["group"]))
 
 
 def _is_dropped(evidence: Evidence) -> Verdict:
@@ -161,7 +155,7 @@ def _is_dropped(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),
         twin=n["twin"],
-        rests_on=[stored.seq, dropped.seq],
+        rests_on=[stored, dropped],
     )
 
 
@@ -295,12 +289,10 @@ QUEUE_ENTRY = Lab(
             ),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),
-                kind=Choice(
-                    (
-                        ("fixed", _("It computes the position: every entry has 20 bytes.")),
-                        ("search", _("It scans the queue from its beginning.")),
-                        ("index", _("It looks the offset up in the index.")),
-                    )
+                kind=choice(
+                    fixed=_("It computes the position: every entry has 20 bytes."),
+                    search=_("It scans the queue from its beginning."),
+                    index=_("It looks the offset up in the index."),
                 ),
                 right=lambda e: Truth("fixed"),
                 again=_(
@@ -316,12 +308,10 @@ QUEUE_ENTRY = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Which size will the entry have?"),
-                kind=Choice(
-                    (
-                        ("same", _("{body} bytes, like the body")),
-                        ("larger", _("more than {body}")),
-                        ("entry", _("20 bytes, like every entry")),
-                    )
+                kind=choice(
+                    same=_("{body} bytes, like the body"),
+                    larger=_("more than {body}"),
+                    entry=_("20 bytes, like every entry"),
                 ),
                 right=_is_larger,
             ),
@@ -335,12 +325,10 @@ QUEUE_ENTRY = Lab(
             ),
             why=Question(
                 text=_("What does the record contain besides the body?"),
-                kind=Choice(
-                    (
-                        ("whole", _("fixed-size fields, topic and properties")),
-                        ("padding", _("zeros up to the next multiple of 512")),
-                        ("copy", _("a copy of the entry")),
-                    )
+                kind=choice(
+                    whole=_("fixed-size fields, topic and properties"),
+                    padding=_("zeros up to the next multiple of 512"),
+                    copy=_("a copy of the entry"),
                 ),
                 right=lambda e: Truth("whole"),
                 again=_("Click the record to list its fields one by one."),
@@ -357,12 +345,10 @@ QUEUE_ENTRY = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("What prevents {twin} from reaching the listener of reader?"),
-                kind=Choice(
-                    (
-                        ("broker", _("the broker: it reads the tag from the record")),
-                        ("client", _("reader: the broker compares only hashes")),
-                        ("nobody", _("nothing: the listener receives it")),
-                    )
+                kind=choice(
+                    broker=_("the broker: it reads the tag from the record"),
+                    client=_("reader: the broker compares only hashes"),
+                    nobody=_("nothing: the listener receives it"),
                 ),
                 right=_where_dropped,
             ),
@@ -375,12 +361,10 @@ QUEUE_ENTRY = Lab(
             ),
             why=Question(
                 text=_("Why does the broker compare hashes?"),
-                kind=Choice(
-                    (
-                        ("short", _("It reads 20 bytes for each message, and no records.")),
-                        ("secret", _("The broker cannot read tags.")),
-                        ("lost", _("A message is lost if its tag has the same hash.")),
-                    )
+                kind=choice(
+                    short=_("It reads 20 bytes for each message, and no records."),
+                    secret=_("The broker cannot read tags."),
+                    lost=_("A message is lost if its tag has the same hash."),
                 ),
                 right=lambda e: Truth("short"),
                 again=_("Every reader of a record sees its tag, but the broker reads an entry without the record."),

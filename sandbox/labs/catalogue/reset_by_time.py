@@ -15,7 +15,7 @@ from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -45,7 +45,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _changes(evidence: Evidence, handler: str) -> list[Seen[ActionTaken]]:
-    return [entry for entry in evidence.actions("ChangeActor", since=0) if entry.event.fields["handler"] == handler]
+    return evidence.actions("ChangeActor", since=0, handler=handler)
 
 
 def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] | None:
@@ -84,11 +84,11 @@ def _is_mended(evidence: Evidence) -> Verdict:
     if mended is None:
         return Verdict.not_yet(_("The handler has been broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
-        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken.seq, mended.seq])
+        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken, mended])
     return Verdict.met(
         _("{count} messages were processed wrongly."),
         count=len(_spoiled(evidence, broken.seq)),
-        rests_on=[broken.seq, mended.seq],
+        rests_on=[broken, mended],
     )
 
 
@@ -283,12 +283,10 @@ RESET_BY_TIME = Lab(
             ),
             why=Question(
                 text=_("Why will these messages not be redelivered automatically?"),
-                kind=Choice(
-                    (
-                        ("success", _("The handler returned SUCCESS, so they are committed.")),
-                        ("retry", _("They will: their retries are pending.")),
-                        ("deleted", _("The broker deletes consumed messages.")),
-                    )
+                kind=choice(
+                    success=_("The handler returned SUCCESS, so they are committed."),
+                    retry=_("They will: their retries are pending."),
+                    deleted=_("The broker deletes consumed messages."),
                 ),
                 right=lambda e: Truth("success"),
                 again=_("Consumed messages stay in the store until their files are deleted."),
@@ -319,12 +317,10 @@ RESET_BY_TIME = Lab(
             ),
             why=Question(
                 text=_("What did the reset change?"),
-                kind=Choice(
-                    (
-                        ("offsets", _("Only the committed offsets of the group.")),
-                        ("messages", _("It resent the messages.")),
-                        ("clock", _("It set the timestamps of the messages back.")),
-                    )
+                kind=choice(
+                    offsets=_("Only the committed offsets of the group."),
+                    messages=_("It resent the messages."),
+                    clock=_("It set the timestamps of the messages back."),
                 ),
                 right=lambda e: Truth("offsets"),
                 again=_("No message was written: the input did not change. Look at the pins."),

@@ -20,12 +20,13 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 BROKER = "broker-a"
@@ -71,25 +72,24 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if not runs:
         return Verdict.not_yet(_("The deletion has not run yet."))
-    deleted = [entry for entry in evidence.of(FilesDeleted) if entry.event.kind == "commitlog"]
+    deleted = evidence.of(FilesDeleted, kind="commitlog")
     if deleted:
         return deleted[-1]
     if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
         return Verdict.not_yet(_("The deletion has not run yet."))
     if not evidence.actions("AgeFiles"):
-        return Verdict.wrong(TOO_NEW, rests_on=[runs[-1].seq])
+        return Verdict.wrong(TOO_NEW, rests_on=[runs[-1]])
     return Verdict.wrong(
         _(
             "Nothing was deleted: the file being written stays, however old it is. Send a larger burst, age the "
             "files and delete again."
         ),
-        rests_on=[runs[-1].seq],
+        rests_on=[runs[-1]],
     )
 
 
 def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
-    moves = [entry for entry in evidence.of(MinOffsetMoved) if entry.event.topic == evidence.numbers["topic"]]
-    return moves[-1] if moves else None
+    return last(evidence.of(MinOffsetMoved, topic=evidence.numbers["topic"]))
 
 
 def _deleted_unread(evidence: Evidence) -> Verdict:
@@ -101,21 +101,21 @@ def _deleted_unread(evidence: Evidence) -> Verdict:
         entry for entry in evidence.of(MemberStateChanged, since=0) if entry.event.client_id in evidence.clients(READER)
     ]
     if stopped and stopped[-1].event.state == "running":
-        return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted.seq])
+        return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted])
     commit = evidence.committed(n["group"], _queue(evidence))
     committed = 0 if commit is None else commit.event.offset
     if moved is None or moved.event.offset <= committed:
         return Verdict.wrong(
             _("Only messages that {group} has read were deleted. Send a larger burst, age the files and delete again."),
             group=n["group"],
-            rests_on=[deleted.seq],
+            rests_on=[deleted],
         )
     return Verdict.met(
         _("The queue now begins at {min}, and {group} has read up to {committed}."),
         min=moved.event.offset,
         group=n["group"],
         committed=committed,
-        rests_on=[deleted.seq, moved.seq, *([commit.seq] if commit else [])],
+        rests_on=[deleted, moved, *([commit.seq] if commit else [])],
     )
 
 
@@ -128,14 +128,12 @@ def _does_wait(evidence: Evidence) -> Truth:
 
 
 def _begin(evidence: Evidence) -> Truth:
-    moved = _min(evidence)
-    return Truth(0.0) if moved is None else Truth(float(moved.event.offset), (moved.seq,))
+    return field_of(_min(evidence), "offset")
 
 
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
     """The broker's answer to a pull below the queue's beginning."""
-    moves = [entry for entry in evidence.of(OffsetMoved) if entry.event.group == evidence.numbers["group"]]
-    return moves[0] if moves else None
+    return first(evidence.of(OffsetMoved, group=evidence.numbers["group"]))
 
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
@@ -144,14 +142,14 @@ def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
     return (
         None
         if corrected is None
-        else next(
-            (
-                entry
-                for entry in evidence.of(OffsetCommitted, since=corrected.seq)
-                if (entry.event.group, entry.event.topic) == (corrected.event.group, corrected.event.topic)
-                and entry.event.offset == corrected.event.given
-            ),
-            None,
+        else first(
+            evidence.of(
+                OffsetCommitted,
+                since=corrected.seq,
+                group=corrected.event.group,
+                topic=corrected.event.topic,
+                offset=corrected.event.given,
+            )
         )
     )
 
@@ -160,11 +158,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
     """From the correction to the member that begins anew."""
     n, corrected, jump = evidence.numbers, _corrected(evidence), _jump(evidence)
     assert corrected is not None
-    taken = [
-        entry
-        for entry in evidence.of(QueueTaken, since=corrected.seq)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    ]
+    taken = evidence.of(QueueTaken, since=corrected.seq, group=n["group"], topic=n["topic"])
     if jump is None or not taken:
         return Verdict.not_yet(
             _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance."),
@@ -175,7 +169,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
         group=n["group"],
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
-        rests_on=[corrected.seq, jump.seq, taken[0].seq],
+        rests_on=[corrected, jump, taken[0]],
     )
 
 
@@ -218,13 +212,13 @@ def _is_overtaken(evidence: Evidence) -> Verdict:
         return deleted
     stops = evidence.actions("StopActor")
     if stops:
-        return Verdict.wrong(AWAY, reader=READER, rests_on=[stops[-1].seq])
+        return Verdict.wrong(AWAY, reader=READER, rests_on=[stops[-1]])
     if _corrected(evidence) is not None:
         return _goes_on(evidence)
     if evidence.lag(evidence.numbers["group"], evidence.numbers["topic"]) == 0 or (
         evidence.now_ms - deleted.at_ms > PATIENCE_S * 1000
     ):
-        return Verdict.wrong(DRAINED, reader=READER, rests_on=[deleted.seq])
+        return Verdict.wrong(DRAINED, reader=READER, rests_on=[deleted])
     return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
 
 
@@ -368,9 +362,7 @@ RETENTION = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("{group} has not read the burst when old files are deleted. What will the broker do?"),
-                kind=Choice(
-                    (("waits", _("keep the messages that {group} has not read")), ("deletes", _("delete it anyway")))
-                ),
+                kind=choice(waits=_("keep the messages that {group} has not read"), deletes=_("delete it anyway")),
                 right=_does_wait,
             ),
             check=_deleted_unread,
@@ -382,12 +374,10 @@ RETENTION = Lab(
             ),
             why=Question(
                 text=_("Which criterion does a broker use for deletion?"),
-                kind=Choice(
-                    (
-                        ("age", _("the last write to a file")),
-                        ("read", _("the messages that all groups have read")),
-                        ("topic", _("the topic: each has its own retention time")),
-                    )
+                kind=choice(
+                    age=_("the last write to a file"),
+                    read=_("the messages that all groups have read"),
+                    topic=_("the topic: each has its own retention time"),
                 ),
                 right=lambda e: Truth("age"),
                 again=_("All topics share the files of one log, so no topic can have its own retention time."),
@@ -403,12 +393,10 @@ RETENTION = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Its committed offset no longer exists. Where will {group} continue?"),
-                kind=Choice(
-                    (
-                        ("committed", _("at its committed offset: the messages come from the slave")),
-                        ("min", _("at the oldest remaining message")),
-                        ("end", _("at the end of the queue")),
-                    )
+                kind=choice(
+                    committed=_("at its committed offset: the messages come from the slave"),
+                    min=_("at the oldest remaining message"),
+                    end=_("at the end of the queue"),
                 ),
                 right=_where,
             ),
@@ -425,12 +413,10 @@ RETENTION = Lab(
             ),
             why=Question(
                 text=_("What moved the offset?"),
-                kind=Choice(
-                    (
-                        ("broker", _("The broker answered the pull with another offset, and reader used it.")),
-                        ("delete", _("The deletion moved the committed offset.")),
-                        ("reset", _("A user reset the group.")),
-                    )
+                kind=choice(
+                    broker=_("The broker answered the pull with another offset, and reader used it."),
+                    delete=_("The deletion moved the committed offset."),
+                    reset=_("A user reset the group."),
                 ),
                 right=lambda e: Truth("broker"),
                 again=_("The committed offset did not change between deletion and restart: see the journal."),
@@ -448,9 +434,7 @@ RETENTION = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("reader pulls continuously, and has up to 100 messages in memory. Will it lose any?"),
-                kind=Choice(
-                    (("none", _("no: it is running")), ("some", _("yes: those that are deleted before it reads them")))
-                ),
+                kind=choice(none=_("no: it is running"), some=_("yes: those that are deleted before it reads them")),
                 right=_does_lose,
             ),
             check=_is_overtaken,
@@ -463,12 +447,10 @@ RETENTION = Lab(
             ),
             why=Question(
                 text=_("What happened to the messages in the memory of reader?"),
-                kind=Choice(
-                    (
-                        ("dropped", _("reader dropped them with the queue, and they are not redelivered.")),
-                        ("finished", _("reader finished them first.")),
-                        ("retry", _("They went to the retry topic.")),
-                    )
+                kind=choice(
+                    dropped=_("reader dropped them with the queue, and they are not redelivered."),
+                    finished=_("reader finished them first."),
+                    retry=_("They went to the retry topic."),
                 ),
                 right=lambda e: Truth("dropped"),
                 again=_("Compare the committed offset before the jump with the pulled offset of reader."),

@@ -16,7 +16,7 @@ from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, Q
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
 from sandbox.labs.restarts import (
     ALL,
@@ -31,6 +31,7 @@ from sandbox.labs.restarts import (
 )
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
@@ -81,7 +82,7 @@ def _all_crashed(evidence: Evidence) -> Verdict:
             ends[act.event.fields["actor"]] = act
     for label, end in ends.items():
         if end.event.action == "StopActor":
-            return Verdict.wrong(CLEAN, one=label, rests_on=[end.seq])
+            return Verdict.wrong(CLEAN, one=label, rests_on=[end])
     if len(ends) < len(MEMBERS) or not lives.are_there(MEMBERS):
         return Verdict.not_yet(
             _("{count} of {members} members have crashed and are running again."),
@@ -97,7 +98,7 @@ def _all_crashed(evidence: Evidence) -> Verdict:
         _("{again} messages were redelivered; queues moved {moves} times."),
         again=again,
         moves=len(moves),
-        rests_on=[end.seq for end in ends.values()],
+        rests_on=ends.values(),
     )
 
 
@@ -130,7 +131,7 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
             ),
             group=n["group"],
             strategy=min(other),
-            rests_on=[began.seq],
+            rests_on=[began],
         )
     return Verdict.met(
         _("{moves} moves, {needless} of them between members that stayed; {again} messages were redelivered."),
@@ -149,7 +150,7 @@ def _fewest(evidence: Evidence) -> Verdict:
     if moves and newest.mistake is None:
         strategies = _strategies(evidence, lives, newest.began.seq)
         if len(strategies) > 1:
-            return Verdict.wrong(MEANWHILE, rests_on=[newest.began.seq])
+            return Verdict.wrong(MEANWHILE, rests_on=[newest.began])
         if needless(moves):
             return Verdict.wrong(
                 NEEDLESS,
@@ -181,8 +182,7 @@ def _moves(evidence: Evidence) -> list[Move]:
 
 
 def _number_of_moves(evidence: Evidence) -> Truth:
-    moves = _moves(evidence)
-    return Truth(float(len(moves)), tuple(move.seq for move in moves))
+    return count_of(_moves(evidence))
 
 
 def _times(evidence: Evidence) -> Truth:
@@ -203,11 +203,7 @@ def _again_in_all(evidence: Evidence) -> Truth:
 
 def _of_crashes(evidence: Evidence) -> int:
     """Return the total of the journal's `CrashRepeated` counts: messages delivered twice after crashes."""
-    return sum(
-        entry.event.count
-        for entry in evidence.of(CrashRepeated, since=0)
-        if entry.event.group == evidence.numbers["group"]
-    )
+    return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
 def _restart(hands: Hands, *labels: str) -> None:
@@ -394,12 +390,10 @@ ROLLING_RESTART = Lab(
             ),
             why=Question(
                 text=_("Which messages were redelivered?"),
-                kind=Choice(
-                    (
-                        ("open", _("Those that listeners had received and whose offset was not committed yet.")),
-                        ("all", _("All messages that the crashed processes had ever consumed.")),
-                        ("sent", _("Those that the producer sent a second time.")),
-                    )
+                kind=choice(
+                    open=_("Those that listeners had received and whose offset was not committed yet."),
+                    all=_("All messages that the crashed processes had ever consumed."),
+                    sent=_("Those that the producer sent a second time."),
                 ),
                 right=lambda e: Truth("open"),
                 again=_('Compare the start of the new owner ("acquired" in the journal) with the committed offset.'),
@@ -437,12 +431,10 @@ ROLLING_RESTART = Lab(
             ),
             why=Question(
                 text=_("No process crashed. Which messages were redelivered anyway?"),
-                kind=Choice(
-                    (
-                        ("work", _("Those in progress when their queue moved.")),
-                        ("all", _("All messages of each queue that moved.")),
-                        ("sent", _("Those that the producer sent a second time.")),
-                    )
+                kind=choice(
+                    work=_("Those in progress when their queue moved."),
+                    all=_("All messages of each queue that moved."),
+                    sent=_("Those that the producer sent a second time."),
                 ),
                 right=lambda e: Truth("work"),
                 again=_(
@@ -481,12 +473,10 @@ ROLLING_RESTART = Lab(
             ),
             why=Question(
                 text=_("No move was unnecessary, but messages were still redelivered. What makes this harmless?"),
-                kind=Choice(
-                    (
-                        ("handler", _("A handler that processes each message once, however often it is delivered.")),
-                        ("strategy", _("Another strategy.")),
-                        ("commit", _("More frequent commits.")),
-                    )
+                kind=choice(
+                    handler=_("A handler that processes each message once, however often it is delivered."),
+                    strategy=_("Another strategy."),
+                    commit=_("More frequent commits."),
                 ),
                 right=lambda e: Truth("handler"),
                 again=_(

@@ -6,7 +6,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -54,9 +54,7 @@ def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
     """List the messages stored in the queues to be removed, the oldest first."""
     n = evidence.numbers
     return [
-        entry
-        for entry in evidence.of(MessagesStored, since=0)
-        if entry.event.topic == n["topic"] and entry.event.queue_id >= n["low"]
+        entry for entry in evidence.of(MessagesStored, since=0, topic=n["topic"]) if entry.event.queue_id >= n["low"]
     ]
 
 
@@ -71,12 +69,12 @@ def _is_drained(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{topic} still has {high} write queues."), topic=n["topic"], high=n["high"])
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == n["low"] and read < n["high"]:
-        return Verdict.wrong(BOTH, low=n["low"], last=n["last"], high=n["high"], rests_on=[changed.seq])
+        return Verdict.wrong(BOTH, low=n["low"], last=n["last"], high=n["high"], rests_on=[changed])
     if read < n["high"]:
-        return Verdict.wrong(READ_FIRST, read=read, high=n["high"], rests_on=[changed.seq])
+        return Verdict.wrong(READ_FIRST, read=read, high=n["high"], rests_on=[changed])
     if write != n["low"]:
         return Verdict.wrong(
-            _("There are {write} write queues: {low} are required."), write=write, low=n["low"], rests_on=[changed.seq]
+            _("There are {write} write queues: {low} are required."), write=write, low=n["low"], rests_on=[changed]
         )
     newest_ms = max([entry.at_ms for entry in _stored(evidence)], default=0)
     quiet_s = (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000
@@ -96,7 +94,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
         _("Queues {low} to {last} are consumed to their ends, and receive no new messages."),
         low=n["low"],
         last=n["last"],
-        rests_on=[changed.seq, *(entry.seq for entry in _stored(evidence)[-1:])],
+        rests_on=[changed, *_stored(evidence)[-1:]],
     )
 
 
@@ -119,10 +117,10 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("The group still reads {high} queues."), high=n["high"])
     write, read = changed.event.write_queues, changed.event.read_queues
     if write != n["low"]:
-        return Verdict.wrong(BACK, write=write, low=n["low"], rests_on=[changed.seq])
+        return Verdict.wrong(BACK, write=write, low=n["low"], rests_on=[changed])
     if read != n["low"]:
         return Verdict.wrong(
-            _("There are {read} read queues: {low} are required."), read=read, low=n["low"], rests_on=[changed.seq]
+            _("There are {read} read queues: {low} are required."), read=read, low=n["low"], rests_on=[changed]
         )
     if left := _left(evidence, changed.seq):
         return Verdict.wrong(
@@ -132,7 +130,7 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
             ),
             left=left,
             high=n["high"],
-            rests_on=[changed.seq],
+            rests_on=[changed],
         )
     assigned = evidence.assigned(n["group"], n["topic"]).values()
     if any(set(entry.event.queues) & set(_upper(n)) for entry in assigned):
@@ -140,7 +138,7 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("There are {low} queues, and every message in the other queues was finished first."),
         low=n["low"],
-        rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
+        rests_on=[changed, *assignments(evidence, n["group"], n["topic"])],
     )
 
 
@@ -256,12 +254,10 @@ SHRINK_QUEUES = Lab(
             ),
             why=Question(
                 text=_("Why can messages still be stored there after the change?"),
-                kind=Choice(
-                    (
-                        ("route", _("The producer requests the route every 30 s, and uses its old route until then.")),
-                        ("broker", _("The broker writes the change to its disk only after 30 s.")),
-                        ("group", _("The change takes effect only after the group finishes them.")),
-                    )
+                kind=choice(
+                    route=_("The producer requests the route every 30 s, and uses its old route until then."),
+                    broker=_("The broker writes the change to its disk only after 30 s."),
+                    group=_("The change takes effect only after the group finishes them."),
                 ),
                 right=lambda e: Truth("route"),
                 again=_(
@@ -290,12 +286,10 @@ SHRINK_QUEUES = Lab(
             check=_is_shrunk,
             why=Question(
                 text=_("What happens to messages in a queue that is no longer read?"),
-                kind=Choice(
-                    (
-                        ("stay", _("They stay in their queue, unread, until retention deletes them.")),
-                        ("moved", _("The broker moves them to the remaining queues.")),
-                        ("deleted", _("They are deleted at once.")),
-                    )
+                kind=choice(
+                    stay=_("They stay in their queue, unread, until retention deletes them."),
+                    moved=_("The broker moves them to the remaining queues."),
+                    deleted=_("They are deleted at once."),
                 ),
                 right=lambda e: Truth("stay"),
                 again=_(

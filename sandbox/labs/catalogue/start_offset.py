@@ -3,11 +3,12 @@
 from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
 from sandbox.journal.events import ActionTaken, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 IN_MEMORY, NOT_FOUND = "zero_in_memory", "not_found"
@@ -43,21 +44,20 @@ def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str
 
 
 def _started(evidence: Evidence) -> Seen[ActionTaken] | None:
-    starts = evidence.actions("StartConsumer")
-    return starts[-1] if starts else None
+    return last(evidence.actions("StartConsumer"))
 
 
 def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
     """Return the mistake in how a group was started; None: there is none."""
     fields = started.event.fields
     if fields["from_where"] != "CONSUME_FROM_LAST_OFFSET":
-        return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started.seq])
+        return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started])
     if fields["group"] != group:
         return Verdict.wrong(
             _("{given} was started; the question is about {group}."),
             given=fields["group"],
             group=group,
-            rests_on=[started.seq],
+            rests_on=[started],
         )
     return None
 
@@ -75,7 +75,7 @@ def _began_at_zero(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{group} began at offset 0 in every queue, although it requested LAST."),
         group=n["group"],
-        rests_on=[entry.seq for entry in taken.values()],
+        rests_on=taken.values(),
     )
 
 
@@ -84,7 +84,7 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
     if started is None:
         return Verdict.not_yet(_("{group} has no member yet."), group=n["second"])
     if started.event.fields["group"] == n["group"]:
-        return Verdict.wrong(SAME, group=n["group"], second=n["second"], rests_on=[started.seq])
+        return Verdict.wrong(SAME, group=n["group"], second=n["second"], rests_on=[started])
     problem = _asked_for(started, n["second"])
     if problem is not None:
         return problem
@@ -93,12 +93,8 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
     early = [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]
     if early:
-        return Verdict.wrong(EARLY, second=n["second"], rests_on=[entry.seq for entry in early])
-    return Verdict.met(
-        _("{second} began at the end of every queue."),
-        second=n["second"],
-        rests_on=[entry.seq for entry in taken.values()],
-    )
+        return Verdict.wrong(EARLY, second=n["second"], rests_on=early)
+    return Verdict.met(_("{second} began at the end of every queue."), second=n["second"], rests_on=taken.values())
 
 
 def _start(group: str) -> "Question":
@@ -106,8 +102,9 @@ def _start(group: str) -> "Question":
 
     def right(evidence: Evidence) -> Truth:
         n = evidence.numbers
-        entry = _taken(evidence, n[group], since=0).get(f"{n['topic']}/{n['row'].replace(':', '/')}")
-        return Truth(0.0) if entry is None else Truth(float(entry.event.start_offset), (entry.seq,))
+        return field_of(
+            _taken(evidence, n[group], since=0).get(f"{n['topic']}/{n['row'].replace(':', '/')}"), "start_offset"
+        )
 
     return Question(
         text=_("At which offset did it begin in {row}? Read the start in the journal."),
@@ -129,12 +126,10 @@ def _start(group: str) -> "Question":
 def _code(group: str, code: str) -> "Question":
     return Question(
         text=_("What did the broker answer to its offset request?"),
-        kind=Choice(
-            (
-                ("zero_in_memory", _("0: message 0 is still in memory.")),
-                ("not_found", _("No offset known: the client decides.")),
-                ("stored", _("The previously committed offset.")),
-            )
+        kind=choice(
+            zero_in_memory=_("0: message 0 is still in memory."),
+            not_found=_("No offset known: the client decides."),
+            stored=_("The previously committed offset."),
         ),
         right=lambda e: Truth(code, tuple(entry.seq for entry in _taken(e, e.numbers[group], since=0).values())),
         again=_("Read the trace next to the start offset in the journal again."),
@@ -229,12 +224,8 @@ COMMITTED = _(
 )
 STORED = _("A new group has no committed offsets. Read the trace next to the start offset in the journal.")
 
-BEGINNINGS = Choice(
-    (
-        ("max", _("At the end: only new messages.")),
-        ("zero", _("At offset 0: all old messages.")),
-        ("middle", _("In between, by time.")),
-    )
+BEGINNINGS = choice(
+    max=_("At the end: only new messages."), zero=_("At offset 0: all old messages."), middle=_("In between, by time.")
 )
 
 START_OFFSET = Lab(

@@ -4,10 +4,10 @@ from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsu
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import assignments
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -39,13 +39,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
     """Starts of members by the student, in the open step or since an event."""
     group = evidence.numbers["group"]
-    return [entry for entry in evidence.actions("StartConsumer", since=since) if entry.event.fields["group"] == group]
+    return evidence.actions("StartConsumer", since=since, group=group)
 
 
 def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest in the open step."""
-    joins = _joins(evidence)
-    return joins[-1] if joins else None
+    return last(_joins(evidence))
 
 
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
@@ -122,7 +121,7 @@ def _by_ring(evidence: Evidence) -> Verdict:
     before = {event.strategy for event in _before(evidence, join.seq).values()}
     newest = {event.strategy for event in after.values()}
     if newest == {RING} and before != {RING}:
-        return Verdict.wrong(TOGETHER, rests_on=[join.seq])
+        return Verdict.wrong(TOGETHER, rests_on=[join])
     if not _is_divided(evidence, after) or len(newest) > 1:
         return Verdict.not_yet(_("Some members have not rebalanced yet."))
     moves, known = _moves(evidence), _before(evidence, join.seq)
@@ -258,15 +257,10 @@ STRATEGIES = Lab(
             ),
             why=Question(
                 text=_("Why do existing members exchange queues?"),
-                kind=Choice(
-                    (
-                        (
-                            "shifted",
-                            _("Each member has a run of neighboring queues: a shorter run shifts all later ones."),
-                        ),
-                        ("load", _("The broker balances their load.")),
-                        ("chance", _("Queues are reassigned at random.")),
-                    )
+                kind=choice(
+                    shifted=_("Each member has a run of neighboring queues: a shorter run shifts all later ones."),
+                    load=_("The broker balances their load."),
+                    chance=_("Queues are reassigned at random."),
                 ),
                 right=lambda e: Truth("shifted"),
                 again=_(
@@ -311,12 +305,10 @@ STRATEGIES = Lab(
             ),
             why=Question(
                 text=_("What is the price?"),
-                kind=Choice(
-                    (
-                        ("uneven", _("Uneven shares: one member may have several times as many queues as another.")),
-                        ("slow", _("An assignment takes seconds instead of milliseconds.")),
-                        ("duplicates", _("Two members can own the same queue indefinitely.")),
-                    )
+                kind=choice(
+                    uneven=_("Uneven shares: one member may have several times as many queues as another."),
+                    slow=_("An assignment takes seconds instead of milliseconds."),
+                    duplicates=_("Two members can own the same queue indefinitely."),
                 ),
                 right=lambda e: Truth("uneven"),
                 again=_("Count the queues of each card: the ring distributes them by chance."),

@@ -3,9 +3,9 @@
 from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import ActionTaken, SubscriptionChanged
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, EventClick, Number
+from sandbox.labs.question_kinds import EventClick, Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -41,20 +41,21 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
     """The newest subscription of the topic that took another's place."""
     n = evidence.numbers
-    changes = [
-        entry
-        for entry in evidence.of(SubscriptionChanged, since=since)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]) and entry.event.replaced is not None
-    ]
-    return changes[-1] if changes else None
+    return last(
+        [
+            entry
+            for entry in evidence.of(SubscriptionChanged, since=since, group=n["group"], topic=n["topic"])
+            if entry.event.replaced is not None
+        ]
+    )
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
     """Seqs of successes with messages of a tag that were begun after that moment."""
     return [
         row.seq
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=0)
-        if row.outcome == "SUCCESS" and row.key.startswith(f"{tag}-") and row.started_ms > from_ms
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=0, outcome="SUCCESS")
+        if row.key.startswith(f"{tag}-") and row.started_ms > from_ms
     ]
 
 
@@ -66,14 +67,14 @@ def _is_replaced(evidence: Evidence) -> Verdict:
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
         return Verdict.wrong(
-            OTHER_GROUP, given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1].seq]
+            OTHER_GROUP, given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1]]
         )
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
         return Verdict.wrong(
-            SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"], rests_on=[started[-1].seq]
+            SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"], rests_on=[started[-1]]
         )
-    passed_s = (evidence.now_ms - replaced.at_ms) // 1000
+    passed_s = evidence.passed_s(replaced.at_ms)
     if passed_s < SETTLED_S + WATCH_S:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
@@ -82,7 +83,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
         _("{expression} replaced {replaced}."),
         expression=replaced.event.expression,
         replaced=str(replaced.event.replaced),
-        rests_on=[replaced.seq],
+        rests_on=[replaced],
     )
 
 
@@ -116,14 +117,12 @@ def _is_mended(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Each member still has its own subscription."))
     mended = changed.get(n["other"])
     if mended is None:
-        return Verdict.wrong(
-            FIRST, other=n["other"], kept=n["kept"], rests_on=[entry.seq for entry in changed.values()]
-        )
+        return Verdict.wrong(FIRST, other=n["other"], kept=n["kept"], rests_on=changed.values())
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
-        return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended.seq])
+        return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended])
     from_ms = mended.at_ms + SETTLED_S * 1000
-    passed_s = (evidence.now_ms - mended.at_ms) // 1000
+    passed_s = evidence.passed_s(mended.at_ms)
     read = _read(evidence, n["lost"], from_ms)
     if passed_s < SETTLED_S + WATCH_S or not read:
         return Verdict.not_yet(
@@ -133,7 +132,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
         _("Messages with {lost} are consumed again, {count} so far."),
         lost=n["lost"],
         count=len(read),
-        rests_on=[mended.seq, read[0], read[-1]],
+        rests_on=[mended, read[0], read[-1]],
     )
 
 
@@ -230,25 +229,21 @@ TWO_SUBSCRIPTIONS = Lab(
             mark="header:subscription",
             predict=Question(
                 text=_("What will happen to messages with the tag {lost}?"),
-                kind=Choice(
-                    (
-                        ("nothing", _("{one} continues to read all of them.")),
-                        ("half", _("Those in the queues of {one} are read, the others are not.")),
-                        ("other", _("No member reads them any more.")),
-                    )
+                kind=choice(
+                    nothing=_("{one} continues to read all of them."),
+                    half=_("Those in the queues of {one} are read, the others are not."),
+                    other=_("No member reads them any more."),
                 ),
                 right=lambda e: Truth("other" if _unread(e).value == "lost" else "half"),
             ),
             check=_is_replaced,
             say=Question(
                 text=_("Which messages does no member read now?"),
-                kind=Choice(
-                    (
-                        ("lost", _("Those with {lost}.")),
-                        ("kept", _("Those with {kept}.")),
-                        ("both", _("All of them.")),
-                        ("none", _("None: all are read.")),
-                    )
+                kind=choice(
+                    lost=_("Those with {lost}."),
+                    kept=_("Those with {kept}."),
+                    both=_("All of them."),
+                    none=_("None: all are read."),
                 ),
                 right=_unread,
                 again=_("Look at the keys of the newest rows again: which tag still arrives?"),
@@ -270,11 +265,8 @@ TWO_SUBSCRIPTIONS = Lab(
             mark="header:subscription",
             predict=Question(
                 text=_("Will the skipped messages with {lost} be delivered now?"),
-                kind=Choice(
-                    (
-                        ("come", _("Yes, the broker kept them for the group.")),
-                        ("gone", _("No, the group never receives them.")),
-                    )
+                kind=choice(
+                    come=_("Yes, the broker kept them for the group."), gone=_("No, the group never receives them.")
                 ),
                 right=lambda e: Truth("gone" if _skipped(e).value else "come"),
             ),
@@ -290,12 +282,10 @@ TWO_SUBSCRIPTIONS = Lab(
             ),
             why=Question(
                 text=_("Why are they not delivered?"),
-                kind=Choice(
-                    (
-                        ("passed", _("The pulls and the committed offset have moved past them.")),
-                        ("deleted", _("The broker deleted them because no member subscribed to them.")),
-                        ("later", _("They are waiting for a retry.")),
-                    )
+                kind=choice(
+                    passed=_("The pulls and the committed offset have moved past them."),
+                    deleted=_("The broker deleted them because no member subscribed to them."),
+                    later=_("They are waiting for a retry."),
                 ),
                 right=lambda e: Truth("passed"),
                 again=_("They are still stored: open the messages of {topic}. Look at the committed offset."),

@@ -6,7 +6,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -50,11 +50,7 @@ def _read_offsets(evidence: Evidence, queue: str, *, since: int | None = None) -
 
 def _stored(evidence: Evidence, queue: str) -> list[Seen[MessagesStored]]:
     queue_id = int(queue.rsplit("/", 1)[1])
-    return [
-        entry
-        for entry in evidence.of(MessagesStored, since=0)
-        if (entry.event.topic, entry.event.queue_id) == (evidence.numbers["topic"], queue_id)
-    ]
+    return evidence.of(MessagesStored, since=0, topic=evidence.numbers["topic"], queue_id=queue_id)
 
 
 def _unread(evidence: Evidence) -> list[str]:
@@ -74,9 +70,9 @@ def _is_stranded(evidence: Evidence) -> Verdict:
         )
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == read:
-        return Verdict.wrong(BOTH, write=write, rests_on=[changed.seq])
+        return Verdict.wrong(BOTH, write=write, rests_on=[changed])
     if read > write:
-        return Verdict.wrong(TURNED, write=write, read=read, rests_on=[changed.seq])
+        return Verdict.wrong(TURNED, write=write, read=read, rests_on=[changed])
     if (write, read) != (n["high"], n["low"]):
         return Verdict.wrong(
             _("There are {write} write queues and {read} read queues: the step asks for {high} and {low}."),
@@ -84,7 +80,7 @@ def _is_stranded(evidence: Evidence) -> Verdict:
             read=read,
             high=n["high"],
             low=n["low"],
-            rests_on=[changed.seq],
+            rests_on=[changed],
         )
     full = [queue for queue in _unread(evidence) if evidence.end(queue) >= STORED]
     if len(full) < n["low"]:
@@ -94,7 +90,7 @@ def _is_stranded(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{low} queues have messages, but no member reads them."),
         low=n["low"],
-        rests_on=[changed.seq, *(_stored(evidence, queue)[0].seq for queue in full)],
+        rests_on=[changed, *(_stored(evidence, queue)[0].seq for queue in full)],
     )
 
 
@@ -108,7 +104,7 @@ def _is_read(evidence: Evidence) -> Verdict:
     if changed is None:
         return Verdict.not_yet(_("Messages are still stored in {low} queues that no member reads."), low=n["low"])
     if changed.event.read_queues < n["high"]:
-        return Verdict.wrong(SHRUNK, low=n["low"], read=changed.event.read_queues, rests_on=[changed.seq])
+        return Verdict.wrong(SHRUNK, low=n["low"], read=changed.event.read_queues, rests_on=[changed])
     missing = {
         queue: set(range(_end_at(evidence, queue, changed.seq))) - _read_offsets(evidence, queue) for queue in _upper(n)
     }
@@ -116,7 +112,7 @@ def _is_read(evidence: Evidence) -> Verdict:
     if left:
         return Verdict.not_yet(_("{left} of the waiting messages have not been delivered yet."), left=left)
     return Verdict.met(
-        _("All waiting messages were delivered, starting at offset 0."), rests_on=[changed.seq, *_first_read(evidence)]
+        _("All waiting messages were delivered, starting at offset 0."), rests_on=[changed, *_first_read(evidence)]
     )
 
 
@@ -151,13 +147,13 @@ def _is_quiet(evidence: Evidence) -> Verdict:
     if changed is None:
         return Verdict.not_yet(_("Messages are still stored in all {high} queues."), high=n["high"])
     if changed.event.read_queues < n["high"]:
-        return Verdict.wrong(READS_LESS, read=changed.event.read_queues, high=n["high"], rests_on=[changed.seq])
+        return Verdict.wrong(READS_LESS, read=changed.event.read_queues, high=n["high"], rests_on=[changed])
     if changed.event.write_queues != n["low"]:
         return Verdict.wrong(
             _("There are {write} write queues: the step asks for {low}."),
             write=changed.event.write_queues,
             low=n["low"],
-            rests_on=[changed.seq],
+            rests_on=[changed],
         )
     newest = max(_stored(evidence, queue)[-1].at_ms for queue in _upper(n))
     quiet_s = (evidence.now_ms - max(newest, changed.at_ms)) // 1000
@@ -170,7 +166,7 @@ def _is_quiet(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{silent} members own only queues that receive no messages."),
         silent=len(_silent(evidence)),
-        rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
+        rests_on=[changed, *assignments(evidence, n["group"], n["topic"])],
     )
 
 
@@ -303,12 +299,10 @@ WRITE_AND_READ_COUNTS = Lab(
             ),
             why=Question(
                 text=_("Why does no member read them?"),
-                kind=Choice(
-                    (
-                        ("route", _("Members are assigned read queues; producers select among write queues.")),
-                        ("full", _("Each member has a queue and acquires no second one.")),
-                        ("late", _("Members have not received the new route yet.")),
-                    )
+                kind=choice(
+                    route=_("Members are assigned read queues; producers select among write queues."),
+                    full=_("Each member has a queue and acquires no second one."),
+                    late=_("Members have not received the new route yet."),
                 ),
                 right=lambda e: Truth("route"),
                 again=_(
@@ -332,11 +326,9 @@ WRITE_AND_READ_COUNTS = Lab(
             mark="lanes",
             predict=Question(
                 text=_("What happens to the messages waiting there?"),
-                kind=Choice(
-                    (
-                        ("first", _("They are read, starting with the first one.")),
-                        ("skipped", _("They are skipped: a new queue is read from its end.")),
-                    )
+                kind=choice(
+                    first=_("They are read, starting with the first one."),
+                    skipped=_("They are skipped: a new queue is read from its end."),
                 ),
                 right=_fate,
             ),
@@ -371,12 +363,10 @@ WRITE_AND_READ_COUNTS = Lab(
             ),
             why=Question(
                 text=_("Why does no other member take over their share?"),
-                kind=Choice(
-                    (
-                        ("divided", _("Queues are assigned by number, whether they receive messages or not.")),
-                        ("busy", _("The other members have no idle thread.")),
-                        ("later", _("They are reassigned after they have been empty for a while.")),
-                    )
+                kind=choice(
+                    divided=_("Queues are assigned by number, whether they receive messages or not."),
+                    busy=_("The other members have no idle thread."),
+                    later=_("They are reassigned after they have been empty for a while."),
                 ),
                 right=lambda e: Truth("divided"),
                 again=_("The strategy uses the names of queues and members, not the contents of queues."),
