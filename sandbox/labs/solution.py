@@ -1,46 +1,44 @@
 """The script that solves a lab, step by step, and the wrong ones that differ from it in one step.
 
 SOLUTION = Solution(
-    SolvedStep(predict=0, do=_stop_one, say=_on_the_board, why="work"),
-    SolvedStep(predict=10, do=_crash_other, say=4, why="commit"),
+    SolvedStep(predict=0, do=(send("burst"), stop("one")), say=_on_the_board, why="work"),
+    SolvedStep(predict=10, do=(send("burst"), crash("other")), say=4, why="commit"),
 )
 ...
 solve=SOLUTION,
-wrong=(WrongScript("says the burst", "everything comes again", BURST, SOLUTION.wrong_at(2, say=32)),)
+wrong=(SOLUTION.wrong("says the burst", "everything comes again", BURST, at=2, say=32),)
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from sandbox.labs.deeds import Deed, do_all
 from sandbox.labs.evidence import Evidence
-from sandbox.labs.lab import Truth
-from sandbox.labs.script import Hands, Play
+from sandbox.labs.lab import Truth, WrongScript
+from sandbox.labs.script import Hands
 
-Do = Callable[[Hands], object]
 Reply = float | str | Callable[[Hands], float | str]
 """An answer, or a function that reads it: from the board, a page or the journal."""
 
 
 class SolvedStep(NamedTuple):
-    """The play of one step; None: the step does not ask for it.
+    """The play of one step: the prediction, what is done, and the answers; None: the step does not ask for it.
 
     `before`: what precedes the prediction.  `within_s`: how long the script waits for what `do` causes.
     """
 
-    do: Do | None = None
+    do: Deed = ()
     predict: Reply | None = None
     say: Reply | None = None
     why: Reply | None = None
-    before: Do | None = None
+    before: Deed = ()
     within_s: float = 180
 
     def play(self, hands: Hands) -> None:
-        if self.before is not None:
-            self.before(hands)
+        do_all(self.before, hands)
         if self.predict is not None:
             hands.predict(_read(self.predict, hands))
-        if self.do is not None:
-            self.do(hands)
+        do_all(self.do, hands)
         if self.within_s:
             hands.see(self.within_s)
         if self.say is not None:
@@ -64,15 +62,15 @@ class Solution:
         changed = self.steps[step - 1]._replace(**changes)
         return Solution(*self.steps[: step - 1], changed, *self.steps[step:])
 
-    def wrong_at(self, step: int, **changes: Any) -> Play:
-        """Return the script that is the solving one up to what differs in this step, and ends there.
+    def wrong(self, name: str, misconception: str, sentence: str, at: int, **changes: Any) -> WrongScript:
+        """Make the script that is the solving one up to what differs in one step, and ends there.
 
-        `wrong_at(1, do=_crash)` ends before the step's questions; `wrong_at(1, say=7)` ends with that answer.
+        With `do=_crash` it ends before the step's questions, with `say=7` it ends with that answer.
         """
-        *right, last = self.changed(step, **changes).steps[:step]
+        *right, last = self.changed(at, **changes).steps[:at]
         if "why" not in changes:
             last = last._replace(why=None, say=last.say if "say" in changes else None)
-        return Solution(*right, last)
+        return WrongScript(name, misconception, sentence, Solution(*right, last))
 
 
 def answer_of(right: Callable[[Evidence], Truth]) -> Reply:

@@ -1,6 +1,7 @@
 """Verdict of a check: met, not yet or wrong, as a sentence, its values and the events it rests on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from string import Formatter
 from typing import Any, Literal, NamedTuple, Protocol
 
 State = Literal["met", "not_yet", "wrong"]
@@ -40,6 +41,11 @@ class Verdict(NamedTuple):
     @property
     def is_met(self) -> bool:
         return self.state == "met"
+
+    def filled(self, numbers: Mapping[str, Any]) -> "Verdict":
+        """Return the verdict with those numbers of the lab that its text names and its values do not give."""
+        named = {name for _, name, _, _ in Formatter().parse(self.text) if name} - self.values.keys()
+        return self._replace(values={**self.values, **{name: numbers[name] for name in named & numbers.keys()}})
 
     def sentence(self) -> str:
         """Return the sentence in English."""

@@ -13,9 +13,10 @@ from sandbox.journal.events import ActionTaken, OffsetsPersisted, QueueTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -86,7 +87,7 @@ def _seqs(rows: list[Delivery]) -> tuple[int, ...]:
 
 
 def _all_have_it(evidence: Evidence) -> Verdict:
-    n, burst = evidence.numbers, _burst(evidence)
+    burst = _burst(evidence)
     if burst is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
     once, each = _got(evidence, "group"), [_got(evidence, "second", label) for label in SCREENS]
@@ -96,9 +97,7 @@ def _all_have_it(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("The offsets are not persisted yet: clients persist them every 5 s."))
     return Verdict.met(
         _("{group} received {once} messages in total; each member of {second} received {each}."),
-        group=n["group"],
         once=len(once),
-        second=n["second"],
         each=len(each[0]),
         rests_on=[burst, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])],
     )
@@ -140,37 +139,31 @@ def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen
 
 
 def _is_back(evidence: Evidence) -> Verdict:
-    n, burst = evidence.numbers, _burst(evidence)
+    burst = _burst(evidence)
     crashes = _crashes(evidence, SCREENS[0])
     if burst is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if crashes and crashes[0].seq > burst.seq:
-        return Verdict.wrong(LATE, screen=SCREENS[0], rests_on=[burst, crashes[0]])
+        return Verdict.wrong(LATE, rests_on=[burst, crashes[0]])
     if not crashes:
         if len(_got(evidence, "second")) >= len(SCREENS) * _count(burst):
-            return Verdict.wrong(STILL_RUNS, screen=SCREENS[0], rests_on=[burst])
+            return Verdict.wrong(STILL_RUNS, rests_on=[burst])
         return Verdict.not_yet(_("Some members have not received the burst yet."))
     if not _crashes(evidence, CLERKS[0]):
-        return Verdict.wrong(ONE_GROUP, one=CLERKS[0], group=n["group"], rests_on=[burst])
+        return Verdict.wrong(ONE_GROUP, rests_on=[burst])
     taken = _restarted(evidence, SCREENS[0], burst)
     if taken is None:
-        return Verdict.not_yet(_("{screen} is not running again yet."), screen=SCREENS[0])
+        return Verdict.not_yet(_("{screen} is not running again yet."))
     once = _got(evidence, "group")
     if len({(row.queue, row.offset) for row in once}) < _count(burst):
-        return Verdict.not_yet(_("{group} has not finished the burst yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has not finished the burst yet."))
     waited_s = evidence.passed_s(taken.at_ms)
     if waited_s < GOT_WITHIN_S:
         return Verdict.not_yet(
-            _("{screen} restarted {waited_s} s ago; watch for {wait_s} s."),
-            screen=SCREENS[0],
-            waited_s=waited_s,
-            wait_s=GOT_WITHIN_S,
+            _("{screen} restarted {waited_s} s ago; watch for {wait_s} s."), waited_s=waited_s, wait_s=GOT_WITHIN_S
         )
     return Verdict.met(
         _("{group} continued without {one}; {screen} received {got} of {count} messages after its restart."),
-        group=n["group"],
-        one=CLERKS[0],
-        screen=SCREENS[0],
         got=len(_got(evidence, "second", SCREENS[0])),
         count=_count(burst),
         rests_on=[crashes[0], burst, taken, *_seqs(once)],
@@ -201,13 +194,11 @@ def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
 
 
 def _is_new(evidence: Evidence) -> Verdict:
-    n, joined = evidence.numbers, _joined(evidence)
+    joined = _joined(evidence)
     if joined is None:
         others = evidence.actions("StartConsumer")
         if others:
-            return Verdict.wrong(
-                OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"], rests_on=[others[-1]]
-            )
+            return Verdict.wrong(OTHER_GROUP, given=others[-1].event.fields["group"], rests_on=[others[-1]])
         return Verdict.not_yet(_("No member has been added in this step."))
     began = _began(evidence)
     if len(began) < QUEUES:
@@ -222,7 +213,6 @@ def _is_new(evidence: Evidence) -> Verdict:
     got = _old(evidence)
     return Verdict.met(
         _("The new member of {second} received {got} of the messages stored before it started."),
-        second=n["second"],
         got=f"{got.value:g}",
         rests_on=[*got.rests_on, *began],
     )
@@ -245,102 +235,51 @@ def _send(hands: Hands) -> None:
     hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
 
 
-def _broadcast(hands: Hands) -> None:
-    hands.wait(5)
-    hands.predict(2 * hands.numbers["burst"])
-    _send(hands)
-    hands.see(30)
-
-
-def _counted(hands: Hands, group: str, label: str) -> int:
-    """Return the count on a member's card."""
-    return len(_got(hands.evidence, group, label))
-
-
-def _first(hands: Hands) -> None:
-    _broadcast(hands)
-    hands.say(_counted(hands, "group", CLERKS[0]))
-    hands.why("own")
-    hands.predict(hands.numbers["burst"])
-
-
-def _away(hands: Hands, *labels: str) -> None:
+def _away(hands: Hands, *labels: str, back: bool = True) -> None:
     for label in labels:
         hands.act(CrashActor(actor=label))
     hands.wait(2)
     _send(hands)
     hands.wait(5)
-
-
-def _return(hands: Hands, *labels: str) -> None:
-    for label in labels:
+    for label in labels if back else ():
         hands.act(RestartActor(actor=label))
-    hands.see(90)
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "left", "screen")
-    _return(hands, "left", "screen")
-    hands.say(_counted(hands, "second", SCREENS[0]))
-    hands.why("same_id")
-    hands.predict(0)
-
-
-def _add(hands: Hands, group: str) -> None:
-    hands.act(StartConsumer(group=hands.numbers[group]))
-    hands.see(40)
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _add(hands, "second")
-    hands.say(_began(hands.evidence)[0].event.start_offset)
-    hands.why("no_file")
-
-
-def _says_all(hands: Hands) -> None:
-    _broadcast(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _thinks_broker(hands: Hands) -> None:
-    _broadcast(hands)
-    hands.say(_counted(hands, "group", CLERKS[0]))
-    hands.why("broker")
-
-
-def _crashes_late(hands: Hands) -> None:
-    _first(hands)
+def _crash_late(hands: Hands) -> None:
     _send(hands)
     hands.wait(5)
     hands.act(CrashActor(actor="left"))
     hands.act(CrashActor(actor="screen"))
-    hands.see(30)
 
 
-def _crashes_no_screen(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "left")
-    hands.see(30)
+def _add(hands: Hands, group: str) -> None:
+    hands.act(StartConsumer(group=hands.numbers[group]))
 
 
-def _crashes_the_screen_only(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "screen")
-    _return(hands, "screen")
-
-
-def _thinks_missed(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "left", "screen")
-    _return(hands, "left", "screen")
-    hands.say(0)
-
-
-def _joins_the_other(hands: Hands) -> None:
-    _second(hands)
-    _add(hands, "group")
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(5),
+        predict=lambda h: 2 * h.numbers["burst"],
+        do=_send,
+        within_s=30,
+        say=lambda h: len(_got(h.evidence, "group", CLERKS[0])),
+        why="own",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["burst"],
+        do=lambda h: _away(h, "left", "screen"),
+        within_s=90,
+        say=lambda h: len(_got(h.evidence, "second", SCREENS[0])),
+        why="same_id",
+    ),
+    SolvedStep(
+        predict=0,
+        do=lambda h: _add(h, "second"),
+        within_s=40,
+        say=lambda h: _began(h.evidence)[0].event.start_offset,
+        why="no_file",
+    ),
+)
 
 
 EVERY = _("You wrote {given}: that is the whole burst, which {one} shares with right. Look at the card of {one}.")
@@ -470,14 +409,35 @@ BROADCASTING = Lab(
             hints=(_("It is set to LAST, and it has no offset file."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("says all", "every member of every group receives every message", EVERY, _says_all),
-        WrongScript("thinks broker", "the broker stores all offsets", IN_BROKER, _thinks_broker),
-        WrongScript("crashes late", "a crash undoes deliveries", LATE, _crashes_late),
-        WrongScript("no screen", "clustering and broadcasting members behave the same", STILL_RUNS, _crashes_no_screen),
-        WrongScript("screen only", "one group is enough to see the difference", ONE_GROUP, _crashes_the_screen_only),
-        WrongScript("thinks missed", "a broadcasting member loses its offsets", MISSED, _thinks_missed),
-        WrongScript("other group", "a new member starts the same in both models", OTHER_GROUP, _joins_the_other),
+        SOLUTION.wrong(
+            "says all",
+            "every member of every group receives every message",
+            EVERY,
+            at=1,
+            say=lambda h: h.numbers["burst"],
+        ),
+        SOLUTION.wrong("thinks broker", "the broker stores all offsets", IN_BROKER, at=1, why="broker"),
+        SOLUTION.wrong("crashes late", "a crash undoes deliveries", LATE, at=2, do=_crash_late, within_s=30),
+        SOLUTION.wrong(
+            "no screen",
+            "clustering and broadcasting members behave the same",
+            STILL_RUNS,
+            at=2,
+            do=lambda h: _away(h, "left", back=False),
+            within_s=30,
+        ),
+        SOLUTION.wrong(
+            "screen only", "one group is enough to see the difference", ONE_GROUP, at=2, do=lambda h: _away(h, "screen")
+        ),
+        SOLUTION.wrong("thinks missed", "a broadcasting member loses its offsets", MISSED, at=2, say=0),
+        SOLUTION.wrong(
+            "other group",
+            "a new member starts the same in both models",
+            OTHER_GROUP,
+            at=3,
+            do=lambda h: _add(h, "group"),
+        ),
     ),
 )

@@ -15,12 +15,14 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import finished_twice, unfinished
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.queue_moves import given_again
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -70,17 +72,16 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("No burst has been sent yet."))
     crash = _taken(evidence, "CrashActor", n["one"])
     if crash is not None:
-        return Verdict.wrong(CRASHED, one=n["one"], rests_on=[crash])
+        return Verdict.wrong(CRASHED, rests_on=[crash])
     stop = _taken(evidence, "StopActor", n["one"])
     if stop is None:
-        return Verdict.not_yet(_("{one} is still running."), one=n["one"])
+        return Verdict.not_yet(_("{one} is still running."))
     left = unfinished(evidence, n["group"], evidence.queues_of(n["topic"]))
     if left:
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
     twice = len(finished_twice(evidence.deliveries_of(n["group"])))
     return Verdict.met(
         _("{one} stopped cleanly: {again} messages were redelivered, {twice} of them already finished."),
-        one=n["one"],
         again=given_again(evidence, 0),
         twice=twice,
         rests_on=[burst, stop],
@@ -99,22 +100,21 @@ def _crashed(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("No burst has been sent yet."))
     stop = _taken(evidence, "StopActor", n["other"])
     if stop is not None:
-        return Verdict.wrong(STOPPED, other=n["other"], rests_on=[stop])
+        return Verdict.wrong(STOPPED, rests_on=[stop])
     crash = _taken(evidence, "CrashActor", n["other"])
     if crash is None:
-        return Verdict.not_yet(_("{other} is still running."), other=n["other"])
+        return Verdict.not_yet(_("{other} is still running."))
     repeated = _repeated(evidence)
     if repeated is not None:
         return Verdict.met(
             _("{count} messages were delivered twice after the crash of {other}."),
             count=repeated.event.count,
-            other=n["other"],
             rests_on=[crash, repeated],
         )
     passed_s = evidence.passed_s(crash.at_ms)
     if passed_s < PATIENCE_S:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
-    return Verdict.wrong(TOO_LATE, other=n["other"], rests_on=[crash])
+    return Verdict.wrong(TOO_LATE, rests_on=[crash])
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
@@ -141,73 +141,30 @@ def _is_hand_over(evidence: Evidence, answer: Answer) -> bool:
     return answer in {str(seq) for seq in seqs}
 
 
-def _send(hands: Hands) -> None:
+def _send_and(hands: Hands, end: type[StopActor] | type[CrashActor], label: str, after_s: float = 0) -> None:
+    """Send the burst, and end a member while it works, or later."""
     hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(1.5)
+    hands.wait(1.5 + after_s)
+    hands.act(end(actor=hands.numbers[label]))
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(0)
-    _send(hands)
-    hands.act(StopActor(actor=hands.numbers["one"]))
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["delivered_again"]))
-    hands.why("work")
+def _restart(hands: Hands) -> None:
     hands.act(RestartActor(actor=hands.numbers["one"]))
     hands.wait(10)
-    hands.predict(10)
 
 
-def _crash(hands: Hands) -> None:
-    _second(hands)
-    _send(hands)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see()
-
-
-def _solve(hands: Hands) -> None:
-    _crash(hands)
-    [repeated] = hands.evidence.of(CrashRepeated)
-    hands.say(repeated.event.count)
-    hands.why(str(hands.evidence.actions("CrashActor")[0].seq))
-
-
-def _stops_again(hands: Hands) -> None:
-    _second(hands)
-    _send(hands)
-    hands.act(StopActor(actor=hands.numbers["other"]))
-    hands.see(30)
-
-
-def _crashes_late(hands: Hands) -> None:
-    _second(hands)
-    _send(hands)
-    hands.wait(30)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see(PATIENCE_S + 5)
-
-
-def _counts_the_burst(hands: Hands) -> None:
-    _crash(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _blames_the_hand_over(hands: Hands) -> None:
-    _crash(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[0].event.count)
-    hands.why(str(hands.evidence.of(QueueTaken)[-1].seq))
-
-
-def _crashes_first(hands: Hands) -> None:
-    hands.predict(0)
-    _send(hands)
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see(20)
+SOLUTION = Solution(
+    SolvedStep(
+        predict=0, do=lambda h: _send_and(h, StopActor, "one"), say=lambda h: header(h, "delivered_again"), why="work"
+    ),
+    SolvedStep(
+        before=_restart,
+        predict=10,
+        do=lambda h: _send_and(h, CrashActor, "other"),
+        say=lambda h: h.evidence.of(CrashRepeated)[0].event.count,
+        why=lambda h: str(h.evidence.actions("CrashActor")[0].seq),
+    ),
+)
 
 
 STOPPED = _("{other} was stopped cleanly: it committed before it left. Restart it, send another burst and crash it.")
@@ -294,12 +251,34 @@ CRASH_AND_STOP = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("stopped", "a stop is a crash", STOPPED, _stops_again),
-        WrongScript("too late", "a crash always repeats", TOO_LATE, _crashes_late),
-        WrongScript("burst", "everything comes again", BURST, _counts_the_burst),
-        WrongScript("hand-over", "the rebalance repeats messages", HAND_OVER, _blames_the_hand_over),
-        WrongScript("crashed first", "a crash is a stop", CRASHED, _crashes_first),
+        SOLUTION.wrong(
+            "stopped", "a stop is a crash", STOPPED, at=2, do=lambda h: _send_and(h, StopActor, "other"), within_s=30
+        ),
+        SOLUTION.wrong(
+            "too late",
+            "a crash always repeats",
+            TOO_LATE,
+            at=2,
+            do=lambda h: _send_and(h, CrashActor, "other", 30),
+            within_s=PATIENCE_S + 5,
+        ),
+        SOLUTION.wrong("burst", "everything comes again", BURST, at=2, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong(
+            "hand-over",
+            "the rebalance repeats messages",
+            HAND_OVER,
+            at=2,
+            why=lambda h: str(h.evidence.of(QueueTaken)[-1].seq),
+        ),
+        SOLUTION.wrong(
+            "crashed first",
+            "a crash is a stop",
+            CRASHED,
+            at=1,
+            do=lambda h: _send_and(h, CrashActor, "one"),
+            within_s=20,
+        ),
     ),
 )

@@ -13,9 +13,10 @@ from sandbox.control.actions import (
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
@@ -66,19 +67,19 @@ def _mended_too_early(evidence: Evidence) -> Verdict | None:
     early = _succeeded(evidence)
     if early is None or _dead(evidence) is not None:
         return None
-    return Verdict.wrong(EARLY, key=evidence.numbers["key"], tries=len(_tries(evidence)), rests_on=[early])
+    return Verdict.wrong(EARLY, tries=len(_tries(evidence)), rests_on=[early])
 
 
 def _is_retried(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     sent = evidence.actions("SendMessages")
     if not sent:
-        return Verdict.not_yet(_("{key} has not been sent yet."), key=n["key"])
+        return Verdict.not_yet(_("{key} has not been sent yet."))
     keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
         taken.event.fields["key"] for taken in sent
     }
     if n["key"] not in keys:
-        return Verdict.wrong(OTHER_KEY, key=n["key"], rests_on=[sent[-1]])
+        return Verdict.wrong(OTHER_KEY, rests_on=[sent[-1]])
     early = _mended_too_early(evidence)
     if early is not None:
         return early
@@ -125,17 +126,16 @@ def _count(evidence: Evidence) -> Truth:
 
 
 def _is_sent_again(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     resent = evidence.actions("ResendMessage")
     if not resent:
         return Verdict.not_yet(_("The dead-letter message has not been resent yet."))
     again = [row for row in _tries(evidence, None) if row.seq > resent[-1].seq]
     done = _succeeded(evidence, resent[-1].seq)
     if done is not None:
-        return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1], done])
+        return Verdict.met(_("{key} was consumed at its next try."), rests_on=[resent[-1], done])
     if again:
-        return Verdict.wrong(UNMENDED, key=n["key"], rests_on=[resent[-1], again[0]])
-    return Verdict.not_yet(_("{key} is not delivered yet."), key=n["key"])
+        return Verdict.wrong(UNMENDED, rests_on=[resent[-1], again[0]])
+    return Verdict.not_yet(_("{key} is not delivered yet."))
 
 
 def _since_resent(evidence: Evidence) -> Truth:
@@ -143,65 +143,34 @@ def _since_resent(evidence: Evidence) -> Truth:
     return count_of(_tries(evidence, resent[-1].seq) if resent else [])
 
 
-def _first(hands: Hands) -> None:
+def _send_poison(hands: Hands) -> None:
     n = hands.numbers
-    hands.predict(10)
     hands.act(SendMessages(topic=n["topic"], rows=(RowToSend(key=n["key"], body="total: none"),)))
-    hands.see()
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(_retries(hands.evidence)[0].event.delay_level)
-    hands.predict(RETRIES_MOST)
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.see(UNTIL_DEAD_S)
-    hands.say(len(_tries(hands.evidence)))
-    hands.why("given_up")
+def _mend(hands: Hands) -> None:
+    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
 
 
 def _resend(hands: Hands) -> None:
-    dead = _dead(hands.evidence)
-    assert dead is not None
     hands.act(ResendMessage(topic=DEAD + hands.numbers["group"], broker="broker-a", queue_id=0, offset=0))
-    hands.see(30)
 
 
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    hands.predict(1)
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
+def _mend_and_resend(hands: Hands) -> None:
+    _mend(hands)
     _resend(hands)
-    hands.say(1)
-    hands.why("by_hand")
 
 
-def _other_key(hands: Hands) -> None:
-    hands.predict(10)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=5))
-    hands.see(20)
-
-
-def _mends_early(hands: Hands) -> None:
-    _second(hands)
+def _mend_early(hands: Hands) -> None:
     hands.wait(120)
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
-    hands.see(600)
+    _mend(hands)
 
 
-def _says_retries(hands: Hands) -> None:
-    _second(hands)
-    hands.see(UNTIL_DEAD_S)
-    hands.say(RETRIES_MOST)
-
-
-def _resends_unmended(hands: Hands) -> None:
-    _third(hands)
-    hands.predict(1)
-    _resend(hands)
+SOLUTION = Solution(
+    SolvedStep(predict=10, do=_send_poison, say=lambda h: _retries(h.evidence)[0].event.delay_level),
+    SolvedStep(predict=RETRIES_MOST, within_s=UNTIL_DEAD_S, say=lambda h: len(_tries(h.evidence)), why="given_up"),
+    SolvedStep(predict=1, do=_mend_and_resend, within_s=30, say=1, why="by_hand"),
+)
 
 
 OTHER_KEY = _("The handler accepts every key except {key}: send a message with that key.")
@@ -310,11 +279,18 @@ DEAD_LETTER = Lab(
             hints=(_("The topic of dead-letter messages is named %DLQ% plus the group name."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("other key", "any message fails", OTHER_KEY, _other_key),
-        WrongScript("mends early", "retries are the dead letters", EARLY, _mends_early),
-        WrongScript("says retries", "the first delivery is a retry", RETRIES, _says_retries),
-        WrongScript("resends unmended", "sending again is the cure", UNMENDED, _resends_unmended),
+        SOLUTION.wrong(
+            "other key",
+            "any message fails",
+            OTHER_KEY,
+            at=1,
+            do=lambda h: h.act(SendMessages(topic=h.numbers["topic"], count=5)),
+            within_s=20,
+        ),
+        SOLUTION.wrong("mends early", "retries are the dead letters", EARLY, at=2, do=_mend_early, within_s=600),
+        SOLUTION.wrong("says retries", "the first delivery is a retry", RETRIES, at=2, say=RETRIES_MOST),
+        SOLUTION.wrong("resends unmended", "sending again is the cure", UNMENDED, at=3, do=_resend),
     ),
 )

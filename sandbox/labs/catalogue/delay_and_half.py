@@ -1,6 +1,6 @@
 """Lab N8: delayed and half messages, and when a message exists."""
 
-from typing import Any
+from typing import Any, Literal
 
 from sandbox.control.actions import (
     Action,
@@ -21,11 +21,13 @@ from sandbox.journal.events import (
     TransactionPrepared,
 )
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import row
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
@@ -73,24 +75,19 @@ def _is_due(evidence: Evidence) -> Verdict:
     if sent is None:
         plain = [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]
         if plain:
-            return Verdict.wrong(NOT_DELAYED, key=n["key"], level=n["level"], rests_on=[plain[-1]])
-        return Verdict.not_yet(_("{key} has not been sent yet."), key=n["key"])
+            return Verdict.wrong(NOT_DELAYED, rests_on=[plain[-1]])
+        return Verdict.not_yet(_("{key} has not been sent yet."))
     level = sent.event.fields["delay_level"]
     if level != n["level"]:
         return Verdict.wrong(
-            _("{key} was sent with delay level {given}. Send it with level {level}."),
-            key=n["key"],
-            given=level,
-            level=n["level"],
-            rests_on=[sent],
+            _("{key} was sent with delay level {given}. Send it with level {level}."), given=level, rests_on=[sent]
         )
     due = evidence.of(DelayedMessageDue, since=sent.seq, delay_level=level)
     records = records_of(evidence, n["key"], sent.seq)
     if not due or not records:
-        return Verdict.not_yet(_("{key} is waiting."), key=n["key"])
+        return Verdict.not_yet(_("{key} is waiting."))
     return Verdict.met(
         _("{key} entered q0 {passed_s} s after it was sent."),
-        key=n["key"],
         passed_s=(due[0].at_ms - sent.at_ms) // 1000,
         rests_on=[sent, due[0], *records.values()],
     )
@@ -117,10 +114,6 @@ def _where(evidence: Evidence) -> Truth:
     return Truth("hidden" if stored.event.topic == evidence.numbers["topic"] else "other", (stored.seq,))
 
 
-def _waits_in(evidence: Evidence) -> Truth:
-    return field_of(_first_stored(evidence), "queue_id")
-
-
 def _prepared(evidence: Evidence, *, since: int | None = None) -> list[Seen[TransactionPrepared]]:
     return evidence.of(TransactionPrepared, since=since)
 
@@ -132,15 +125,13 @@ def _ended(evidence: Evidence, outcome: str, *, since: int | None = None) -> lis
 def _are_checked(evidence: Evidence) -> Verdict:
     n, prepared = evidence.numbers, _prepared(evidence)
     if len(prepared) < n["halves"]:
-        return Verdict.not_yet(
-            _("{till} has prepared {now} of {halves} half messages."), till=TILL, now=len(prepared), halves=n["halves"]
-        )
+        return Verdict.not_yet(_("{till} has prepared {now} of {halves} half messages."), now=len(prepared))
     if committed := _ended(evidence, "commit"):
-        return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0]])
+        return Verdict.wrong(ANSWERED, rests_on=[committed[0]])
     if _set_last(evidence, "handler") not in (None, "silent"):  # None: as the lab set it up
-        return Verdict.wrong(WOULD_ANSWER, till=TILL)
+        return Verdict.wrong(WOULD_ANSWER)
     if _set_last(evidence, "rate_per_s"):
-        return Verdict.not_yet(_("{till} is still preparing messages: set its rate to 0."), till=TILL)
+        return Verdict.not_yet(_("{till} is still preparing messages: set its rate to 0."))
     checks = {entry.event.transaction_id: entry.seq for entry in evidence.of(TransactionChecked)}
     missing = [entry for entry in prepared if entry.event.transaction_id not in checks]
     if missing:
@@ -150,7 +141,6 @@ def _are_checked(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("{count} half messages are stored and the broker has checked each one, but {group} received none."),
         count=len(prepared),
-        group=n["group"],
         rests_on=[*prepared, *checks.values()],
     )
 
@@ -197,85 +187,48 @@ def _are_ended(evidence: Evidence) -> Verdict:
     )
 
 
-def _end(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.end(f"{evidence.numbers['topic']}/{BROKER}/0")), _in_topic(evidence).rests_on)
-
-
 def _send(hands: Hands, level: int) -> None:
-    hands.wait(3)
-    hands.predict("other")
     hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=hands.numbers["key"], delay_level=level))
-    hands.see(60)
-
-
-def _first(hands: Hands) -> None:
-    _send(hands, hands.numbers["level"])
-    hands.say(hands.evidence.of(MessagesStored, topic=SCHEDULE_TOPIC)[0].event.queue_id)
-    hands.why("copied")
-    hands.predict(0)
 
 
 def _prepare(hands: Hands, handler: str) -> None:
-    _first(hands)
     hands.act(ChangeActor(actor=TILL, rate_per_s=1, handler=handler))
     while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
         hands.wait(0.5)
     hands.act(ChangeActor(actor=TILL, rate_per_s=0))
-    hands.see(130)
 
 
-def _second(hands: Hands) -> None:
-    _prepare(hands, "silent")
-    hands.say(len(_prepared(hands.evidence)))
-    hands.why("asks")
-    hands.predict(1)
-
-
-def _finish(hands: Hands, *outcomes: str) -> None:
+def _finish(hands: Hands, *outcomes: Literal["commit", "rollback"]) -> None:
     prepared = [entry.event.transaction_id for entry in _prepared(hands.evidence, since=0)]
     for transaction_id, outcome in zip(prepared, outcomes, strict=False):
-        hands.act(
-            EndTransaction(transaction_id=transaction_id, outcome="commit" if outcome == "commit" else "rollback")
-        )
+        hands.act(EndTransaction(transaction_id=transaction_id, outcome=outcome))
         hands.wait(1)
-    hands.see(10)
 
 
-def _right_end(hands: Hands) -> str:
-    n = hands.numbers
-    return str(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"]["max"])
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _finish(hands, "commit", "rollback")
-    hands.say(_right_end(hands))
-    hands.why("stays")
-
-
-def _sends_at_once(hands: Hands) -> None:
-    _send(hands, 0)
-
-
-def _says_level(hands: Hands) -> None:
-    _send(hands, hands.numbers["level"])
-    hands.say(hands.numbers["level"])
-
-
-def _lets_it_answer(hands: Hands) -> None:
-    _prepare(hands, "undecided")
-
-
-def _commits_all(hands: Hands) -> None:
-    _second(hands)
-    _finish(hands, "commit", "commit")
-
-
-def _thinks_deleted(hands: Hands) -> None:
-    _second(hands)
-    _finish(hands, "commit", "rollback")
-    hands.say(_right_end(hands))
-    hands.why("deleted")
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(3),
+        predict="other",
+        do=lambda h: _send(h, h.numbers["level"]),
+        within_s=60,
+        say=lambda h: h.evidence.of(MessagesStored, topic=SCHEDULE_TOPIC)[0].event.queue_id,
+        why="copied",
+    ),
+    SolvedStep(
+        predict=0,
+        do=lambda h: _prepare(h, "silent"),
+        within_s=130,
+        say=lambda h: len(_prepared(h.evidence)),
+        why="asks",
+    ),
+    SolvedStep(
+        predict=1,
+        do=lambda h: _finish(h, "commit", "rollback"),
+        within_s=10,
+        say=lambda h: str(row(h, f"{BROKER}:0")["max"]),
+        why="stays",
+    ),
+)
 
 
 NOT_DELAYED = _("{key} was sent without a delay and entered q0 at once. Send it with delay level {level}.")
@@ -319,7 +272,7 @@ DELAY_AND_HALF = Lab(
             say=Question(
                 text=_("In which queue of SCHEDULE_TOPIC_XXXX did it wait? See its lifecycle on the message page."),
                 kind=Number(),
-                right=_waits_in,
+                right=lambda e: field_of(_first_stored(e), "queue_id"),
                 again=_("You wrote {given}; that topic has one queue for each level, and the Store page shows which."),
                 misreadings=(Misreading(LEVEL, lambda e, answer: answer == e.numbers["level"]),),
             ),
@@ -381,7 +334,7 @@ DELAY_AND_HALF = Lab(
             say=Question(
                 text=_("How many messages are in q0 now? Read its right end."),
                 kind=Number(_("messages")),
-                right=_end,
+                right=lambda e: Truth(float(e.end(f"{e.numbers['topic']}/{BROKER}/0")), _in_topic(e).rests_on),
                 again=_("You wrote {given}; read the number at the right end of q0 again."),
             ),
             why=Question(
@@ -398,12 +351,24 @@ DELAY_AND_HALF = Lab(
             hints=(_("A commit stores the message once more, in its own topic."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("at once", "a message is visible as soon as it is sent", NOT_DELAYED, _sends_at_once),
-        WrongScript("level", "levels and queues have the same numbers", LEVEL, _says_level),
-        WrongScript("lets it answer", "a check changes nothing", ANSWERED, _lets_it_answer),
-        WrongScript("commits all", "every transaction is committed eventually", ONLY_COMMITS, _commits_all),
-        WrongScript("deleted", "a rollback deletes the half message", DELETED, _thinks_deleted),
+        SOLUTION.wrong(
+            "at once", "a message is visible as soon as it is sent", NOT_DELAYED, at=1, do=lambda h: _send(h, 0)
+        ),
+        SOLUTION.wrong(
+            "level", "levels and queues have the same numbers", LEVEL, at=1, say=lambda h: h.numbers["level"]
+        ),
+        SOLUTION.wrong(
+            "lets it answer", "a check changes nothing", ANSWERED, at=2, do=lambda h: _prepare(h, "undecided")
+        ),
+        SOLUTION.wrong(
+            "commits all",
+            "every transaction is committed eventually",
+            ONLY_COMMITS,
+            at=3,
+            do=lambda h: _finish(h, "commit", "commit"),
+        ),
+        SOLUTION.wrong("deleted", "a rollback deletes the half message", DELETED, at=3, why="deleted"),
     ),
 )

@@ -12,11 +12,13 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, SendFailed
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import row
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
@@ -71,8 +73,8 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
     if failure is None:
         if _passed_s(evidence, send) > PATIENCE_S:
-            return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send])
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+            return Verdict.wrong(ANSWERED, key=n["paid"], rests_on=[send])
+        return Verdict.not_yet(WAITS)
     if records:
         return Verdict.met(
             _("{key} was reported as failed ({status}), but it is stored at offset {offset}."),
@@ -96,9 +98,9 @@ def _request_is_lost(evidence: Evidence) -> Verdict:
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
-        return Verdict.wrong(ARRIVED, key=n["lost"], broker=BROKER, console=CONSOLE, rests_on=[send, *records.values()])
+        return Verdict.wrong(ARRIVED, key=n["lost"], rests_on=[send, *records.values()])
     if failure is None:
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+        return Verdict.not_yet(WAITS)
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["lost"], failure)
     return Verdict.met(
@@ -110,7 +112,7 @@ def _request_is_lost(evidence: Evidence) -> Verdict:
 
 
 def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
-    return Verdict.wrong(NO_CONNECTION, key=key, console=CONSOLE, status=failure.event.status, rests_on=[failure])
+    return Verdict.wrong(NO_CONNECTION, key=key, status=failure.event.status, rests_on=[failure])
 
 
 def _sent_again(evidence: Evidence) -> Verdict:
@@ -118,11 +120,11 @@ def _sent_again(evidence: Evidence) -> Verdict:
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
     done = [entry for entries in again.values() for entry in entries]
     if not done:
-        return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."), paid=n["paid"], lost=n["lost"])
+        return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."))
     newest = max(done, key=lambda entry: entry.seq)
     failure = _failure(evidence, newest.seq)
     if failure is not None:
-        return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest, failure])
+        return Verdict.wrong(STILL_CUT, rests_on=[newest, failure])
     missing = [key for key, entries in again.items() if not entries]
     if missing:
         if _passed_s(evidence, newest) > PATIENCE_S:
@@ -130,11 +132,9 @@ def _sent_again(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{key} has not been resent yet."), key=missing[0])
     records = {key: records_of(evidence, key, since=0) for key in again}
     if not all(records_of(evidence, key) for key in again):
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+        return Verdict.not_yet(WAITS)
     return Verdict.met(
         _("{paid} is stored {paid_times} times, {lost} is stored {lost_times} times."),
-        paid=n["paid"],
-        lost=n["lost"],
         paid_times=len(records[n["paid"]]),
         lost_times=len(records[n["lost"]]),
         rests_on=[entry.seq for entry in done] + [row.seq for rows in records.values() for row in rows.values()],
@@ -159,99 +159,57 @@ def _send(hands: Hands, key: str) -> None:
     hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=key))
 
 
-def _break(hands: Hands, a: str, b: str, *, one_way: bool = True) -> None:
+def _cut_and_send(hands: Hands, a: str, b: str, name: str, *, one_way: bool = True) -> None:
     hands.act(CutLink(a=a, b=b, one_way=one_way))
+    _send(hands, hands.numbers[name])
 
 
-def _lose_answer(hands: Hands) -> None:
-    hands.predict(1)
-    _break(hands, BROKER, CONSOLE)
-    _send(hands, hands.numbers["paid"])
-    hands.see(20)
-
-
-def _first(hands: Hands) -> None:
-    _lose_answer(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][ROW]["max"]))
-    hands.why("answer")
-    hands.predict("same")
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "hello")
-    hands.wait(2)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["lost"])
-    hands.see(20)
-    hands.say(TIMEOUT)
-    hands.why("cannot")
-    hands.predict(3)
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-    hands.act(
-        SendMessages(
-            topic=n["topic"],
-            rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost")),
-        )
-    )
-    hands.see(20)
-    hands.say(2)
-    hands.why("key")
-
-
-def _cuts_both_ways(hands: Hands) -> None:
-    hands.predict(0)
-    _break(hands, BROKER, CONSOLE, one_way=False)
-    _send(hands, hands.numbers["paid"])
-    hands.see(15)
-
-
-def _cuts_the_way_there(hands: Hands) -> None:
-    hands.predict(1)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["paid"])
-    hands.see(15)
-
-
-def _sends_first(hands: Hands) -> None:
-    hands.predict(1)
+def _send_and_cut(hands: Hands) -> None:
     _send(hands, hands.numbers["paid"])
     hands.wait(2)
-    _break(hands, BROKER, CONSOLE)
-    hands.see(15)
+    hands.act(CutLink(a=BROKER, b=CONSOLE, one_way=True))
 
 
-def _reads_the_old_end(hands: Hands) -> None:
-    _lose_answer(hands)
-    hands.say(hands.numbers["before"])
-
-
-def _does_not_connect(hands: Hands) -> None:
-    _first(hands)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["lost"])
-    hands.see(15)
-
-
-def _sends_one_again(hands: Hands) -> None:
-    _second(hands)
+def _heal(hands: Hands) -> None:
     hands.act(HealLink(a=BROKER, b=CONSOLE))
+
+
+def _lose_request(hands: Hands, *, reconnect: bool = True) -> None:
+    _heal(hands)
+    if reconnect:
+        _send(hands, "hello")
+        hands.wait(2)
+    _cut_and_send(hands, CONSOLE, BROKER, "lost")
+
+
+def _send_both(hands: Hands) -> None:
+    _heal(hands)
+    n = hands.numbers
+    rows = tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost"))
+    hands.act(SendMessages(topic=n["topic"], rows=rows))
+
+
+def _send_one(hands: Hands) -> None:
+    _heal(hands)
     _send(hands, hands.numbers["lost"])
-    hands.see(PATIENCE_S + 10)
 
 
-def _forgets_to_heal(hands: Hands) -> None:
-    _second(hands)
+def _forget_to_heal(hands: Hands) -> None:
     _send(hands, hands.numbers["paid"])
     _send(hands, hands.numbers["lost"])
-    hands.see(15)
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        predict=1,
+        do=lambda h: _cut_and_send(h, BROKER, CONSOLE, "paid"),
+        within_s=20,
+        say=lambda h: float(row(h, ROW)["max"]),
+        why="answer",
+    ),
+    SolvedStep(predict="same", do=_lose_request, within_s=20, say=TIMEOUT, why="cannot"),
+    SolvedStep(predict=3, do=_send_both, within_s=20, say=2, why="key"),
+)
 
 
 NOT_SENT = _("{key} has not been sent yet.")
@@ -403,16 +361,52 @@ FAILED_SEND = Lab(
             hints=(_("One of the two is already stored."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("cuts both ways", "a cut link is a cut link", BOTH_WAYS, _cuts_both_ways),
-        WrongScript("cuts the way there", "it does not matter which direction is cut", OTHER_WAY, _cuts_the_way_there),
-        WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
-        WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
-        WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
-        WrongScript(
-            "sends one again", "an application can tell which of the two is missing", ONE_ONLY, _sends_one_again
+        SOLUTION.wrong(
+            "cuts both ways",
+            "a cut link is a cut link",
+            BOTH_WAYS,
+            at=1,
+            predict=0,
+            do=lambda h: _cut_and_send(h, BROKER, CONSOLE, "paid", one_way=False),
+            within_s=15,
         ),
-        WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
+        SOLUTION.wrong(
+            "cuts the way there",
+            "it does not matter which direction is cut",
+            OTHER_WAY,
+            at=1,
+            do=lambda h: _cut_and_send(h, CONSOLE, BROKER, "paid"),
+            within_s=15,
+        ),
+        SOLUTION.wrong(
+            "sends first",
+            "a failure reaches back to sends that are done",
+            ANSWERED,
+            at=1,
+            do=_send_and_cut,
+            within_s=15,
+        ),
+        SOLUTION.wrong(
+            "reads the old end", "what failed is not stored", OLD_END, at=1, say=lambda h: h.numbers["before"]
+        ),
+        SOLUTION.wrong(
+            "does not connect",
+            "every failure has the same cause",
+            NO_CONNECTION,
+            at=2,
+            do=lambda h: _lose_request(h, reconnect=False),
+            within_s=15,
+        ),
+        SOLUTION.wrong(
+            "sends one again",
+            "an application can tell which of the two is missing",
+            ONE_ONLY,
+            at=3,
+            do=_send_one,
+            within_s=PATIENCE_S + 10,
+        ),
+        SOLUTION.wrong("forgets to heal", "a retry helps by itself", STILL_CUT, at=3, do=_forget_to_heal, within_s=15),
     ),
 )

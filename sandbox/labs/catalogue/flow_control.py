@@ -4,9 +4,10 @@ from sandbox.control.actions import Action, ChangeActor, CreateTopic, SendMessag
 from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -68,36 +69,29 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
     if held is not None:
         return Verdict.met(
             _("{reader} stopped pulling at {value} messages: at most {count_most} may wait."),
-            reader=READER,
             value=held.event.value,
-            count_most=COUNT_MOST,
             rests_on=[held],
         )
     sent = _sent(evidence)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(SMALL, sent=sent, reader=READER, count_most=COUNT_MOST)
-    return Verdict.not_yet(_("{reader} is not throttled yet."), reader=READER)
-
-
-def _waiting(evidence: Evidence) -> Truth:
-    return field_of(_held(evidence, "count"), "value")
+        return Verdict.wrong(SMALL, sent=sent)
+    return Verdict.not_yet(_("{reader} is not throttled yet."))
 
 
 def _is_calm(evidence: Evidence) -> Verdict:
     if not evidence.actions("ChangeActor"):
         if evidence.actions("StartConsumer"):
-            return Verdict.wrong(ONE_QUEUE, reader=READER)
-        return Verdict.not_yet(_("{reader} works as slowly as before."), reader=READER)
+            return Verdict.wrong(ONE_QUEUE)
+        return Verdict.not_yet(_("{reader} works as slowly as before."))
     changes = _changes(evidence)
     if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
-        return Verdict.met(_("{reader} pulls without throttling."), reader=READER, rests_on=[changes[-1]])
+        return Verdict.met(_("{reader} pulls without throttling."), rests_on=[changes[-1]])
     if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not (changes and changes[-1].event.limit is None):
         return Verdict.wrong(
             _("{reader} is still throttled: it takes {work_ms} ms for a message. Make it faster."),
-            reader=READER,
             work_ms=_work_ms(evidence),
         )
-    return Verdict.not_yet(_("{reader} is processing the waiting messages."), reader=READER)
+    return Verdict.not_yet(_("{reader} is processing the waiting messages."))
 
 
 def _work_ms(evidence: Evidence) -> int:
@@ -111,17 +105,15 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
     if held is not None:
         return Verdict.met(
             _("{reader} was throttled at an offset span of {value}: {span_most} are allowed."),
-            reader=READER,
             value=held.event.value,
-            span_most=SPAN_MOST,
             rests_on=[*slow[:1], held],
         )
     sent = _sent(evidence)
     if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(NOTHING_HELD, span_most=SPAN_MOST)
+        return Verdict.wrong(NOTHING_HELD)
     if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(TOO_FEW, sent=sent, span_most=SPAN_MOST)
-    return Verdict.not_yet(_("{reader} is not throttled yet."), reader=READER)
+        return Verdict.wrong(TOO_FEW, sent=sent)
+    return Verdict.not_yet(_("{reader} is not throttled yet."))
 
 
 def _span(evidence: Evidence) -> Truth:
@@ -129,67 +121,24 @@ def _span(evidence: Evidence) -> Truth:
     return Truth("none") if held is None else Truth("span", (held.seq,))
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(COUNT_MOST)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.see(30)
+def _send(hands: Hands, count: int | None = None) -> None:
+    hands.act(SendMessages(topic=hands.numbers["topic"], count=count or hands.numbers["burst"]))
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say("count")
-    hands.why("memory")
-    hands.predict("faster")
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=READER, work_ms=(FAST_MS, FAST_MS)))
-    hands.see(60)
-    hands.wait(10)
-    hands.predict("span")
-
-
-def _hold_one(hands: Hands) -> None:
-    _third(hands)
+def _hold_one_and_send(hands: Hands, count: int | None = None) -> None:
     hands.act(ChangeActor(actor=READER, slow_queue="broker-a:0", slow_ms=HELD_MS))
+    _send(hands, count)
 
 
-def _solve(hands: Hands) -> None:
-    _hold_one(hands)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.see(60)
-    hands.say("span")
-    hands.why("oldest")
-
-
-def _small_burst(hands: Hands) -> None:
-    hands.predict(COUNT_MOST)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=500))
-    hands.see(PATIENCE_S + 15)
-
-
-def _says_size(hands: Hands) -> None:
-    _first(hands)
-    hands.say("size")
-
-
-def _second_member(hands: Hands) -> None:
-    _second(hands)
-    hands.act(StartConsumer(group=hands.numbers["group"], copies=1))
-    hands.see(10)
-
-
-def _holds_nothing(hands: Hands) -> None:
-    _third(hands)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.see(PATIENCE_S + 15)
-
-
-def _too_few(hands: Hands) -> None:
-    _hold_one(hands)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=900))
-    hands.see(PATIENCE_S + 15)
+SOLUTION = Solution(
+    SolvedStep(predict=COUNT_MOST, do=_send, within_s=30, say="count", why="memory"),
+    SolvedStep(
+        predict="faster", do=lambda h: h.act(ChangeActor(actor=READER, work_ms=(FAST_MS, FAST_MS))), within_s=60
+    ),
+    SolvedStep(
+        before=lambda h: h.wait(10), predict="span", do=_hold_one_and_send, within_s=60, say="span", why="oldest"
+    ),
+)
 
 
 SIZE = _("A message has 200 bytes, so a thousand are far below 100 MiB. Read the card of {reader} again.")
@@ -227,7 +176,7 @@ FLOW_CONTROL = Lab(
             predict=Question(
                 text=_("At how many waiting messages will {reader} stop pulling?"),
                 kind=Number(_("messages"), within=60),
-                right=_waiting,
+                right=lambda e: field_of(_held(e, "count"), "value"),
             ),
             check=_is_held_by_count,
             say=Question(
@@ -297,12 +246,35 @@ FLOW_CONTROL = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("small burst", "any burst fills a member", SMALL, _small_burst),
-        WrongScript("says size", "the limit is in bytes", SIZE, _says_size),
-        WrongScript("second member", "more members always help", ONE_QUEUE, _second_member),
-        WrongScript("holds nothing", "fast members are held back by the count alone", NOTHING_HELD, _holds_nothing),
-        WrongScript("too few", "one slow message holds a member at once", TOO_FEW, _too_few),
+        SOLUTION.wrong(
+            "small burst", "any burst fills a member", SMALL, at=1, do=lambda h: _send(h, 500), within_s=PATIENCE_S + 15
+        ),
+        SOLUTION.wrong("says size", "the limit is in bytes", SIZE, at=1, say="size"),
+        SOLUTION.wrong(
+            "second member",
+            "more members always help",
+            ONE_QUEUE,
+            at=2,
+            do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=1)),
+            within_s=10,
+        ),
+        SOLUTION.wrong(
+            "holds nothing",
+            "fast members are held back by the count alone",
+            NOTHING_HELD,
+            at=3,
+            do=_send,
+            within_s=PATIENCE_S + 15,
+        ),
+        SOLUTION.wrong(
+            "too few",
+            "one slow message holds a member at once",
+            TOO_FEW,
+            at=3,
+            do=lambda h: _hold_one_and_send(h, 900),
+            within_s=PATIENCE_S + 15,
+        ),
     ),
 )

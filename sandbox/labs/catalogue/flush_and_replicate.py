@@ -26,9 +26,10 @@ from sandbox.journal.events import (
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -82,9 +83,9 @@ def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[Message
 
 def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | Verdict:
     """The newest send and the power cut after it, or what is missing."""
-    n, sent = evidence.numbers, sends(evidence)
+    sent = sends(evidence)
     if not sent:
-        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=n["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     killed = [
         entry
         for entry in evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
@@ -92,13 +93,12 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
     ]
     lost = evidence.of(UnflushedLost, since=sent[-1].seq, broker=BROKER)
     if killed and not lost:
-        return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0]])
+        return Verdict.wrong(KILLED, rests_on=[killed[0]])
     if not lost:
-        return Verdict.not_yet(_("{broker} is still powered on."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still powered on."))
     if not _on_master(evidence, sent[-1]):
         return Verdict.wrong(
             _("No message was stored before the power cut. Start {broker}, send again and cut its power again."),
-            broker=BROKER,
             rests_on=[sent[-1], lost[0]],
         )
     return sent[-1], lost[0]
@@ -110,11 +110,9 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
-        return Verdict.wrong(
-            _("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost]
-        )
+        return Verdict.wrong(_("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), rests_on=[lost])
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent, lost])
+        return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
     return Verdict.met(
         _("{answered} messages were acknowledged with OK, and are lost."),
         answered=lost.event.answered,
@@ -139,7 +137,7 @@ def _none_is_lost(evidence: Evidence) -> Verdict:
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
-        return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent, lost])
+        return Verdict.wrong(STILL_ASYNC, rests_on=[sent, lost])
     stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
     return Verdict.met(
         _("{stored} messages were stored; {answered} of those with an OK are lost."),
@@ -174,43 +172,40 @@ def _kept(evidence: Evidence) -> Truth:
 
 
 def _slave_has_them(evidence: Evidence) -> Verdict:
-    n, cut = evidence.numbers, _cut(evidence)
+    cut = _cut(evidence)
     if isinstance(cut, Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
         _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
     ):
-        return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent])
+        return Verdict.wrong(NOT_SET, rests_on=[sent])
     if not _slave_runs(evidence, lost.seq):
         return Verdict.wrong(
             _(
                 "The slave of {broker} was not running, so it has no messages. Start both, send again and cut "
                 "the power again."
             ),
-            broker=BROKER,
             rests_on=[lost],
         )
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent, lost])
+        return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
     promoted = evidence.actions("PromoteSlave", since=lost.seq)
     if not promoted:
         back = evidence.of(BrokerStarted, since=lost.seq, broker=BROKER, broker_id=0)
         if back:
-            return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost, back[0]])
+            return Verdict.wrong(OLD_MASTER, rests_on=[lost, back[0]])
         return Verdict.not_yet(_("The slave is not the master yet."))
     kept = _kept(evidence)
     if float(str(kept.value)) < lost.event.answered:
         return Verdict.not_yet(
             _("{group} has {kept} of {answered} messages that the old master lost."),
-            group=n["group"],
             kept=f"{kept.value:g}",
             answered=lost.event.answered,
         )
     return Verdict.met(
         _("The old master lost {answered} messages with an OK, and {group} read them from the slave."),
         answered=lost.event.answered,
-        group=n["group"],
         rests_on=[sent, lost, promoted[0], *kept.rests_on],
     )
 
@@ -226,44 +221,26 @@ def _send(hands: Hands, *, cut: bool = True, after_s: float = 2.0) -> None:
     hands.act(SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
     hands.wait(after_s)
     hands.act(PowerCut(broker=BROKER) if cut else KillBroker(broker=BROKER))
-    hands.see(10)
 
 
-def _start(hands: Hands, **changes: str) -> None:
+def _start_and_send(hands: Hands, **changes: str) -> None:
     hands.act(StartBroker(broker=BROKER))
     if changes:
         hands.act(ChangeBroker(broker=BROKER, changes=changes))
     hands.wait(12)
-
-
-def _first(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
     _send(hands)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("memory")
-    hands.predict("none")
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _start(hands, flush="SYNC_FLUSH")
-    _send(hands)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("disk")
-    hands.predict("none")
-    hands.act(StartBroker(broker=BROKER))
 
 
 def _replicate(hands: Hands, **changes: str) -> None:
-    _second(hands)
+    hands.act(StartBroker(broker=BROKER))
     hands.act(StartBroker(broker=BROKER, broker_id=SLAVE))
     hands.act(ChangeBroker(broker=BROKER, changes={"flush": "ASYNC_FLUSH", **changes}))
     hands.wait(15)
     _send(hands)
+    hands.see(10)
 
 
-def _solve(hands: Hands) -> None:
+def _promote(hands: Hands) -> None:
     _replicate(hands, replication="SYNC_MASTER")
     n = hands.numbers
     hands.act(PromoteSlave(broker=BROKER, broker_id=SLAVE))
@@ -275,37 +252,24 @@ def _solve(hands: Hands) -> None:
             work_ms=(5, 10),
         )
     )
-    hands.see(120)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("both")
 
 
-def _kills(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands, cut=False)
-
-
-def _cuts_late(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands, after_s=30)
-
-
-def _changes_nothing(hands: Hands) -> None:
-    _first(hands)
-    _start(hands)
-    _send(hands)
-
-
-def _keeps_async_replication(hands: Hands) -> None:
-    _replicate(hands)
-
-
-def _starts_the_old_master(hands: Hands) -> None:
+def _start_the_old_master(hands: Hands) -> None:
     _replicate(hands, replication="SYNC_MASTER")
     hands.act(StartBroker(broker=BROKER))
-    hands.see(10)
+
+
+def _answered(hands: Hands) -> float:
+    return hands.evidence.of(UnflushedLost)[-1].event.answered
+
+
+SOLUTION = Solution(
+    SolvedStep(before=lambda h: h.wait(2), predict="some", do=_send, within_s=10, say=_answered, why="memory"),
+    SolvedStep(
+        predict="none", do=lambda h: _start_and_send(h, flush="SYNC_FLUSH"), within_s=10, say=_answered, why="disk"
+    ),
+    SolvedStep(predict="none", do=_promote, within_s=120, say=_answered, why="both"),
+)
 
 
 KILLED = _(
@@ -445,14 +409,23 @@ FLUSH_AND_REPLICATE = Lab(
             hints=(_("A slave that has just connected receives nothing for 5 s; then replication starts."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills", "a killed process loses messages", KILLED, _kills),
-        WrongScript("cuts late", "asynchronous means never flushed", FLUSHED, _cuts_late),
-        WrongScript("changes nothing", "an OK means on disk", STILL_ASYNC, _changes_nothing),
-        WrongScript("async replication", "a running slave has every message", NOT_SET, _keeps_async_replication),
-        WrongScript(
-            "old master", "the old master has everything that the slave has", OLD_MASTER, _starts_the_old_master
+        SOLUTION.wrong("kills", "a killed process loses messages", KILLED, at=1, do=lambda h: _send(h, cut=False)),
+        SOLUTION.wrong(
+            "cuts late", "asynchronous means never flushed", FLUSHED, at=1, do=lambda h: _send(h, after_s=30)
+        ),
+        SOLUTION.wrong("changes nothing", "an OK means on disk", STILL_ASYNC, at=2, do=_start_and_send),
+        SOLUTION.wrong(
+            "async replication", "a running slave has every message", NOT_SET, at=3, do=_replicate, within_s=0
+        ),
+        SOLUTION.wrong(
+            "old master",
+            "the old master has everything that the slave has",
+            OLD_MASTER,
+            at=3,
+            do=_start_the_old_master,
+            within_s=10,
         ),
     ),
 )

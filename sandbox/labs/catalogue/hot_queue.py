@@ -13,10 +13,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board, header
 from sandbox.labs.evidence import Evidence, Numbers, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -152,71 +154,42 @@ def _even_share(evidence: Evidence) -> Truth:
     return Truth(_hottest_percent(evidence, started[-1].at_ms + 2_000) if started else 0.0)
 
 
-def _lag(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
+def _start_another(hands: Hands, rate: float, key: str) -> None:
+    hands.act(StartProducer(actor="shop-2", topic=hands.numbers["topic"], rate_per_s=rate, key=key, selector="hash"))
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["of_ten"] * 10 + 10)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"]))
-    hands.see(80)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"]
-    hands.say("q" + max(rows, key=lambda row: int(rows[row]["max"])).rpartition(":")[2])
-    hands.why("key")
-    hands.predict("grows")
-    hands.act(StartConsumer(group=n["group"], copies=n["more"] - n["members"]))
-    hands.see(120)
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("one_at_a_time")
-    hands.predict(25)
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    n = hands.numbers
+def _change_the_key(hands: Hands) -> None:
     hands.act(ChangeActor(actor="shop", rate_per_s=0))
-    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key="order-{n}", selector="hash"))
-    hands.see(60)
-    hands.say("even")
-    hands.why("order")
+    _start_another(hands, hands.numbers["rate"], "order-{n}")
 
 
-def _old_key_too(hands: Hands) -> None:
-    _third(hands)
-    n = hands.numbers
-    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=2, key="order-{n}", selector="hash"))
-    hands.see(40)
-
-
-def _same_key(hands: Hands) -> None:
-    _third(hands)
-    n = hands.numbers
+def _keep_the_key(hands: Hands) -> None:
     hands.act(StopActor(actor="shop"))
-    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key=n["big"], selector="hash"))
-    hands.see(40)
+    _start_another(hands, hands.numbers["rate"], hands.numbers["big"])
 
 
-def _one_more_member(hands: Hands) -> None:
-    _third(hands)
-    hands.act(StartConsumer(group=hands.numbers["group"], copies=1))
-    hands.see(20)
+def _longest(hands: Hands) -> str:
+    rows = board(hands)["queues"]
+    return "q" + str(max(rows, key=lambda row: int(rows[row]["max"]))).rpartition(":")[2]
 
 
-def _blames_the_member(hands: Hands) -> None:
-    _first(hands)
-    hands.say(str(_hottest(hands.evidence).value))
-    hands.why("member")
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["of_ten"] * 10 + 10,
+        do=lambda h: h.act(ChangeActor(actor="shop", rate_per_s=h.numbers["rate"])),
+        within_s=80,
+        say=_longest,
+        why="key",
+    ),
+    SolvedStep(
+        predict="grows",
+        do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=h.numbers["more"] - h.numbers["members"])),
+        within_s=120,
+        say=lambda h: header(h, "lag"),
+        why="one_at_a_time",
+    ),
+    SolvedStep(predict=25, do=_change_the_key, within_s=60, say="even", why="order"),
+)
 
 
 MEMBER = _(
@@ -294,7 +267,7 @@ HOT_QUEUE = Lab(
             say=Question(
                 text=_("Read the lag of the group now."),
                 kind=Number(_("messages"), share=0.1, within=10),
-                right=_lag,
+                right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"]))),
                 again=_("You wrote {given}; read the number under Lag again."),
             ),
             why=Question(
@@ -341,11 +314,25 @@ HOT_QUEUE = Lab(
             hints=(_("An order number instead of a customer."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("blames the member", "the reader is slow", MEMBER, _blames_the_member),
-        WrongScript("one more member", "more members always help", FIFTH, _one_more_member),
-        WrongScript("old key too", "a second producer is enough", OLD_KEY, _old_key_too),
-        WrongScript("same key", "another producer is another key", SAME_KEY, _same_key),
+        SOLUTION.wrong("blames the member", "the reader is slow", MEMBER, at=1, why="member"),
+        SOLUTION.wrong(
+            "one more member",
+            "more members always help",
+            FIFTH,
+            at=3,
+            do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=1)),
+            within_s=20,
+        ),
+        SOLUTION.wrong(
+            "old key too",
+            "a second producer is enough",
+            OLD_KEY,
+            at=3,
+            do=lambda h: _start_another(h, 2, "order-{n}"),
+            within_s=40,
+        ),
+        SOLUTION.wrong("same key", "another producer is another key", SAME_KEY, at=3, do=_keep_the_key, within_s=40),
     ),
 )

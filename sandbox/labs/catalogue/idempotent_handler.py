@@ -14,9 +14,10 @@ from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import unfinished
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -143,61 +144,41 @@ def _made_rows(evidence: Evidence) -> Truth:
     return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
 
 
-def _run(hands: Hands, victim: str) -> None:
+def _run(hands: Hands, victim: str, *, upserting: tuple[str, ...] = (), after_s: float = 2.0) -> None:
+    """Change handlers, send the burst, and crash a member while it works, or later."""
+    for label in upserting:
+        hands.act(ChangeActor(actor=hands.numbers[label], handler=UPSERT))
     hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(2.0)
+    hands.wait(after_s)
     hands.act(CrashActor(actor=hands.numbers[victim]))
-    hands.see(PATIENCE_S + 10)
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(hands.numbers["burst"])
-    _run(hands, "other")
-
-
-def _second(hands: Hands, changed: tuple[str, ...]) -> None:
-    _first(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("not_known")
+def _restart(hands: Hands) -> None:
     hands.act(RestartActor(actor=hands.numbers["other"]))
     hands.wait(10)
-    hands.predict(hands.numbers["burst"])
-    for label in changed:
-        hands.act(ChangeActor(actor=hands.numbers[label], handler=UPSERT))
-    _run(hands, "one")
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands, ("one", "other"))
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("by_key")
+def _repetitions(hands: Hands) -> float:
+    return hands.evidence.of(CrashRepeated)[-1].event.count
 
 
-def _waits(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(40)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see(PATIENCE_S + 10)
-
-
-def _changes_one(hands: Hands) -> None:
-    _second(hands, ("other",))
-
-
-def _changes_none(hands: Hands) -> None:
-    _second(hands, ())
-
-
-def _says_burst(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _commits_more(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("bug")
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["burst"],
+        do=lambda h: _run(h, "other"),
+        within_s=PATIENCE_S + 10,
+        say=_repetitions,
+        why="not_known",
+    ),
+    SolvedStep(
+        before=_restart,
+        predict=lambda h: h.numbers["burst"],
+        do=lambda h: _run(h, "one", upserting=("one", "other")),
+        within_s=PATIENCE_S + 10,
+        say=_repetitions,
+        why="by_key",
+    ),
+)
 
 
 LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it is working.")
@@ -282,12 +263,20 @@ IDEMPOTENT_HANDLER = Lab(
             hints=(_("The card of each member shows its handler."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("late", "a crash always repeats", LATE, _waits),
-        WrongScript("one", "the crashed member's handler is enough", ONE, _changes_one),
-        WrongScript("none", "a second burst is different by itself", BOTH, _changes_none),
-        WrongScript("burst", "everything comes again", BURST, _says_burst),
-        WrongScript("bug", "duplicates are an error of the broker", BUG, _commits_more),
+        SOLUTION.wrong(
+            "late", "a crash always repeats", LATE, at=1, predict=0, do=lambda h: _run(h, "other", after_s=40)
+        ),
+        SOLUTION.wrong(
+            "one",
+            "the crashed member's handler is enough",
+            ONE,
+            at=2,
+            do=lambda h: _run(h, "one", upserting=("other",)),
+        ),
+        SOLUTION.wrong("none", "a second burst is different by itself", BOTH, at=2, do=lambda h: _run(h, "one")),
+        SOLUTION.wrong("burst", "everything comes again", BURST, at=1, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong("bug", "duplicates are an error of the broker", BUG, at=1, why="bug"),
     ),
 )

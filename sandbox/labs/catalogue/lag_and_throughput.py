@@ -3,11 +3,13 @@
 from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board, header
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import finished_per_s, lag_at
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -65,7 +67,7 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("shop is not sending yet."))
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
-        return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change])
+        return Verdict.wrong(RATE, now=f"{rate:g}", rests_on=[change])
     passed_s = evidence.passed_s(change.at_ms)
     if passed_s < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
@@ -151,70 +153,35 @@ def _drain_s(evidence: Evidence) -> float:
     return _drained_s(evidence) * _lag_at(evidence, predictions[-1].at_ms) / before if before and predictions else 0.0
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict((n["rate"] - float(n["out"])) * GROWS_S)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"]))
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    n = hands.numbers
-    _first(hands)
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("in_above_out")
-    hands.predict(n["most"])
-    hands.act(StartConsumer(group=n["group"], copies=2))
-    hands.see()
-
-
-def _board(hands: Hands) -> dict[str, float]:
-    n = hands.numbers
-    header: dict[str, float] = hands.read(f"board/{n['group']}/{n['topic']}")["header"]
-    return header
+def _set_rate(hands: Hands, rate: float) -> None:
+    hands.act(ChangeActor(actor="shop", rate_per_s=rate))
 
 
 def _furthest_behind(hands: Hands) -> int:
     """Messages of one queue: a member that had two queues at first left more in both."""
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"].values()
-    return max(int(row["max"]) - int(row["committed"] or 0) for row in rows)
+    return max(int(row["max"]) - int(row["committed"] or 0) for row in board(hands)["queues"].values())
 
 
-def _solve(hands: Hands) -> None:
-    n = hands.numbers
-    _second(hands)
-    hands.say(float(_board(hands)["out_per_s"]))
-    hands.why("one_reader")
-    hands.predict(_furthest_behind(hands) * n["work_ms"] / 1000)
-    hands.act(ChangeActor(actor="shop", rate_per_s=0))
-    hands.see()
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("threads")
-
-
-def _says_sent(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["sent"])
-
-
-def _too_slow(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"] - 1))
-    hands.see(70)
-
-
-def _blames_pulls(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("pulls")
-
-
-def _all_work(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.say(n["beyond"] * 1000 / n["work_ms"])
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: (h.numbers["rate"] - float(h.numbers["out"])) * GROWS_S,
+        do=lambda h: _set_rate(h, h.numbers["rate"]),
+        say=lambda h: header(h, "lag"),
+        why="in_above_out",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["most"],
+        do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=2)),
+        say=lambda h: header(h, "out_per_s"),
+        why="one_reader",
+    ),
+    SolvedStep(
+        predict=lambda h: _furthest_behind(h) * h.numbers["work_ms"] / 1000,
+        do=lambda h: _set_rate(h, 0),
+        say=lambda h: header(h, "lag"),
+        why="threads",
+    ),
+)
 
 
 SENT = _(
@@ -353,11 +320,25 @@ LAG_AND_THROUGHPUT = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("sent", "takes what was sent for the lag", SENT, _says_sent),
-        WrongScript("pulls", "lag means that pulling is slow", PULLS, _blames_pulls),
-        WrongScript("all work", "every member adds throughput", ALL, _all_work),
-        WrongScript("too slow", "another rate will do", RATE, _too_slow),
+        SOLUTION.wrong("sent", "takes what was sent for the lag", SENT, at=1, say=lambda h: h.numbers["sent"]),
+        SOLUTION.wrong("pulls", "lag means that pulling is slow", PULLS, at=1, why="pulls"),
+        SOLUTION.wrong(
+            "all work",
+            "every member adds throughput",
+            ALL,
+            at=2,
+            say=lambda h: h.numbers["beyond"] * 1000 / h.numbers["work_ms"],
+        ),
+        SOLUTION.wrong(
+            "too slow",
+            "another rate will do",
+            RATE,
+            at=1,
+            predict=0,
+            do=lambda h: _set_rate(h, h.numbers["rate"] - 1),
+            within_s=70,
+        ),
     ),
 )

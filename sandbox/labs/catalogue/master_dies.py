@@ -15,9 +15,10 @@ from sandbox.journal.events import ActionTaken, BrokerStarted, LockLapsed, Locks
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
@@ -105,8 +106,8 @@ def _order_stands(evidence: Evidence) -> Verdict:
     n, kill = evidence.numbers, done_to(evidence, BROKER, "KillBroker")
     if kill is None:
         if killed := done_to(evidence, BROKER, "KillBroker", broker_id=SLAVE):
-            return Verdict.wrong(SLAVE_KILLED, broker=BROKER, fifo=n["fifo"], rests_on=[killed])
-        return Verdict.not_yet(_("The master of {broker} is still running."), broker=BROKER)
+            return Verdict.wrong(SLAVE_KILLED, rests_on=[killed])
+        return Verdict.not_yet(_("The master of {broker} is still running."))
     queues, lapsed, back = _queues(evidence), _lapsed(evidence, kill), _back(evidence)
     last = max((entry.seq for entry in lapsed.values()), default=kill.seq)
     goes_on, quiet_s = _rows(evidence, "group", last), (evidence.now_ms - _last_ms(evidence, "fifo", kill)) / 1000
@@ -116,28 +117,21 @@ def _order_stands(evidence: Evidence) -> Verdict:
                 "Too few messages were left when {broker} was killed. Start it, wait a minute, send {count} "
                 "messages and kill it about 8 seconds later."
             ),
-            broker=BROKER,
-            count=n["count"],
             rests_on=[kill],
         )
     if back is not None:
-        return Verdict.wrong(EARLY, broker=BROKER, fifo=n["fifo"], count=n["count"], rests_on=[kill, back])
+        return Verdict.wrong(EARLY, rests_on=[kill, back])
     if len(lapsed) < n["queues"]:
-        return Verdict.not_yet(
-            _("{fifo} still trusts {count} of its locks."), fifo=n["fifo"], count=n["queues"] - len(lapsed)
-        )
+        return Verdict.not_yet(_("{fifo} still trusts {count} of its locks."), count=n["queues"] - len(lapsed))
     if quiet_s < QUIET_S or not goes_on or _locked(evidence, kill.seq):
         return Verdict.not_yet(
             _("{fifo} finished its last message {quiet_s} s ago: watch both groups a little longer."),
-            fifo=n["fifo"],
             quiet_s=round(quiet_s),
         )
     return Verdict.met(
         _("{fifo} stopped {after_s} s after the kill with {left} messages left; {group} continues."),
-        fifo=n["fifo"],
         after_s=round((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000),
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
-        group=n["group"],
         rests_on=[kill, *_lost(evidence, kill), *lapsed.values(), goes_on[-1]],
     )
 
@@ -174,23 +168,16 @@ def _from_slave(evidence: Evidence) -> Verdict:
     if back is not None and left:
         return Verdict.wrong(
             _("{broker} was running again before {group} had finished. Send {count} messages and kill it again."),
-            broker=BROKER,
-            group=n["group"],
-            count=n["count"],
             rests_on=[kill, back],
         )
     if left and evidence.now_ms - _last_ms(evidence, "group", kill) > STALLED_MS:
-        return Verdict.wrong(
-            STALLED, group=n["group"], topic=n["topic"], broker=BROKER, count=n["count"], rests_on=[kill]
-        )
+        return Verdict.wrong(STALLED, rests_on=[kill])
     if left:
-        return Verdict.not_yet(_("{group} has {left} messages left."), group=n["group"], left=left)
+        return Verdict.not_yet(_("{group} has {left} messages left."), left=left)
     pulled = _pulled(evidence, kill)
     return Verdict.met(
         _("{group} has finished everything, with {pulled} messages from the slave; {fifo} has {left} messages left."),
-        group=n["group"],
         pulled=sum(entry.event.count for entry in pulled),
-        fifo=n["fifo"],
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
         rests_on=[kill, *pulled],
     )
@@ -229,23 +216,19 @@ def _goes_on(evidence: Evidence) -> Verdict:
     assert kill is not None, "the step before has seen it"
     back = _back(evidence)
     if back is None:
-        return Verdict.not_yet(_("The master of {broker} is still down."), broker=BROKER)
+        return Verdict.not_yet(_("The master of {broker} is still down."))
     locked, rows = _locked(evidence, back.seq), _rows(evidence, "fifo", back.seq)
     if len(locked) < n["queues"]:
-        return Verdict.not_yet(
-            _("{fifo} has {count} of {queues} locks."), fifo=n["fifo"], count=len(locked), queues=n["queues"]
-        )
+        return Verdict.not_yet(_("{fifo} has {count} of {queues} locks."), count=len(locked))
     counts = Counter(row.queue for row in rows)
     if slow := [queue for queue in locked if counts[queue] < AGAIN]:
         return Verdict.not_yet(
             _("{fifo} has finished {count} of {each} messages in a queue since the start."),
-            fifo=n["fifo"],
             count=min(counts[queue] for queue in slow),
             each=AGAIN,
         )
     return Verdict.met(
         _("{fifo} resumed {after_s} s after the start; in total, {breaks} messages were redelivered or out of order."),
-        fifo=n["fifo"],
         after_s=round(float(str(_pause_s(evidence).value))),
         breaks=f"{_broken(evidence).value:g}",
         rests_on=[kill, back, *locked.values()],
@@ -277,75 +260,31 @@ def _is_start(evidence: Evidence, answer: Answer) -> bool:
     return answer in {str(entry.seq) for entry in (back, start) if entry is not None}
 
 
-def _send(hands: Hands) -> None:
+def _send_and_kill(hands: Hands, broker_id: int = 0) -> None:
     n = hands.numbers
-    hands.wait(12)
-    hands.predict(20)
     hands.act(SendMessages(topic=n["topic"], count=n["count"]))
     hands.wait(n["before_s"])
+    hands.act(KillBroker(broker=BROKER, broker_id=broker_id))
 
 
-def _first(hands: Hands) -> None:
-    _send(hands)
-    hands.act(KillBroker(broker=BROKER))
-    hands.see(90)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(str(_locks(hands.evidence).value)))
-    hands.why("memory")
-    hands.predict("all")
-    hands.see(120)
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.say("slave")
-    hands.predict(15)
-    hands.act(StartBroker(broker=BROKER))
-    hands.see()
-    hands.say(float(str(_broken(hands.evidence).value)))
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    hands.why(str(_new_locks(hands.evidence).rests_on[0]))
-
-
-def _kills_the_slave(hands: Hands) -> None:
-    _send(hands)
-    hands.act(KillBroker(broker=BROKER, broker_id=SLAVE))
-    hands.see(5)
-
-
-def _starts_at_once(hands: Hands) -> None:
-    _send(hands)
-    hands.act(KillBroker(broker=BROKER))
+def _start_at_once(hands: Hands) -> None:
+    _send_and_kill(hands)
     hands.wait(3)
     hands.act(StartBroker(broker=BROKER))
-    hands.see(5)
 
 
-def _counts_queues(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["queues"])
-
-
-def _thinks_locks_are_copied(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(str(_locks(hands.evidence).value)))
-    hands.why("copied")
-
-
-def _thinks_the_other_master(hands: Hands) -> None:
-    _second(hands)
-    hands.say("other")
-
-
-def _clicks_the_start(hands: Hands) -> None:
-    _third(hands)
-    hands.why(str(hands.evidence.of(BrokerStarted)[-1].seq))
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(12), predict=20, do=_send_and_kill, within_s=90, say=answer_of(_locks), why="memory"
+    ),
+    SolvedStep(predict="all", within_s=120, say="slave"),
+    SolvedStep(
+        predict=15,
+        do=lambda h: h.act(StartBroker(broker=BROKER)),
+        say=answer_of(_broken),
+        why=lambda h: str(_new_locks(h.evidence).rests_on[0]),
+    ),
+)
 
 
 SLAVE_KILLED = _(
@@ -473,13 +412,34 @@ MASTER_DIES = Lab(
             hints=(_("It requests its locks every 3 s, as soon as its route contains a master again."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills the slave", "a slave grants locks", SLAVE_KILLED, _kills_the_slave),
-        WrongScript("starts at once", "a member stops as soon as its master is down", EARLY, _starts_at_once),
-        WrongScript("counts queues", "only the queues of the topic are locked", RETRY_QUEUE, _counts_queues),
-        WrongScript("copied", "locks are replicated", COPIED, _thinks_locks_are_copied),
-        WrongScript("other master", "another master takes over the queues", OTHER_MASTER, _thinks_the_other_master),
-        WrongScript("clicks the start", "the start restores the locks", STARTED, _clicks_the_start),
+        SOLUTION.wrong(
+            "kills the slave",
+            "a slave grants locks",
+            SLAVE_KILLED,
+            at=1,
+            do=lambda h: _send_and_kill(h, SLAVE),
+            within_s=5,
+        ),
+        SOLUTION.wrong(
+            "starts at once", "a member stops as soon as its master is down", EARLY, at=1, do=_start_at_once, within_s=5
+        ),
+        SOLUTION.wrong(
+            "counts queues",
+            "only the queues of the topic are locked",
+            RETRY_QUEUE,
+            at=1,
+            say=lambda h: h.numbers["queues"],
+        ),
+        SOLUTION.wrong("copied", "locks are replicated", COPIED, at=1, why="copied"),
+        SOLUTION.wrong("other master", "another master takes over the queues", OTHER_MASTER, at=2, say="other"),
+        SOLUTION.wrong(
+            "clicks the start",
+            "the start restores the locks",
+            STARTED,
+            at=3,
+            why=lambda h: str(h.evidence.of(BrokerStarted)[-1].seq),
+        ),
     ),
 )

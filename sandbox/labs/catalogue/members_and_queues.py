@@ -3,11 +3,13 @@
 from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import QueuesAssigned
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.evidence_measures import assignments, newest_change
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -51,7 +53,7 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     newest = evidence.assigned(n["group"], n["topic"])
     if len(newest) != n["members"]:
-        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["members"])
+        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest))
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
     held_s = evidence.passed_s(since_ms)
     if held_s < IDLE_S:
@@ -70,13 +72,13 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     changed = newest_change(evidence, n["topic"])
     if changed is None:
-        return Verdict.not_yet(_("{topic} still has {queues} queues."), topic=n["topic"], queues=n["queues"])
+        return Verdict.not_yet(_("{topic} still has {queues} queues."))
     newest = changed.event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
             return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed])
         return Verdict.wrong(
-            _("{read} read queues are fewer than {more}."), read=newest.read_queues, more=n["more"], rests_on=[changed]
+            _("{read} read queues are fewer than {more}."), read=newest.read_queues, rests_on=[changed]
         )
     assigned = evidence.assigned(n["group"], n["topic"])
     if any(entry.seq < changed.seq for entry in assigned.values()) or _idle(evidence):
@@ -101,62 +103,26 @@ def _after(evidence: Evidence) -> float:
     return (max(first.values(), default=changed.at_ms) - changed.at_ms) / 1000
 
 
-def _solve(hands: Hands) -> None:
+def _start_members(hands: Hands) -> None:
     n = hands.numbers
-    hands.predict(n["idle"])
     hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    board = hands.read(f"board/{n['group']}/{n['topic']}")
-    owners = {row["owner"] for row in board["queues"].values()}
-    hands.say(sum(client not in owners for client in board["members"]))
-    hands.why("one_owner")
-    hands.predict(40)
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["more"]))
-    hands.see()
-    hands.say(2)
-    hands.why("route_then_divide")
 
 
-def _read_only_written(hands: Hands) -> None:
-    _first_step(hands)
+def _without_queue(hands: Hands) -> int:
+    data = board(hands)
+    owners = {row["owner"] for row in data["queues"].values()}
+    return sum(client not in owners for client in data["members"])
+
+
+def _change(hands: Hands, write: str, read: str) -> None:
     n = hands.numbers
-    hands.predict(10)
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["queues"]))
-    hands.see(90)
+    hands.act(ChangeTopic(topic=n["topic"], write_queues=n[write], read_queues=n[read]))
 
 
-def _first_step(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["idle"])
-    hands.why("one_owner")
-
-
-def _all_share(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(0)
-
-
-def _counted_the_busy(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["queues"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["queues"])
-
-
-def _blames_the_broker(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["idle"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["idle"])
-    hands.why("late")
+SOLUTION = Solution(
+    SolvedStep(predict=lambda h: h.numbers["idle"], do=_start_members, say=_without_queue, why="one_owner"),
+    SolvedStep(predict=40, do=lambda h: _change(h, "more", "more"), say=2, why="route_then_divide"),
+)
 
 
 SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never shared by two members.")
@@ -251,11 +217,26 @@ MEMBERS_AND_QUEUES = Lab(
             hints=(_("Clients are not notified of a new route; they request it."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("shared", "queues are divided among all members", SHARED, _all_share),
-        WrongScript("busy", "counts the members that work", BUSY, _counted_the_busy),
-        WrongScript("late", "idle members have not got their share yet", LATE, _blames_the_broker),
-        WrongScript("written", "only the write queues count", WRITTEN, _read_only_written),
+        SOLUTION.wrong("shared", "queues are divided among all members", SHARED, at=1, predict=0, say=0),
+        SOLUTION.wrong(
+            "busy",
+            "counts the members that work",
+            BUSY,
+            at=1,
+            predict=lambda h: h.numbers["queues"],
+            say=lambda h: h.numbers["queues"],
+        ),
+        SOLUTION.wrong("late", "idle members have not got their share yet", LATE, at=1, why="late"),
+        SOLUTION.changed(1, predict=0).wrong(
+            "written",
+            "only the write queues count",
+            WRITTEN,
+            at=2,
+            predict=10,
+            do=lambda h: _change(h, "more", "queues"),
+            within_s=90,
+        ),
     ),
 )

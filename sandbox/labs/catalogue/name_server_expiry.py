@@ -21,9 +21,10 @@ from sandbox.journal.events import (
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import done_to
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
@@ -118,22 +119,19 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     missing = [label for label in MEMBERS if label not in _clients(evidence)]
     hang, ended = done_to(evidence, BROKER, "HangBroker"), done_to(evidence, BROKER, "KillBroker")
     if ended is not None and (hang is None or hang.seq < ended.seq):
-        return Verdict.wrong(CLOSED, broker=BROKER, rests_on=[ended])
+        return Verdict.wrong(CLOSED, rests_on=[ended])
     if missing:
         return Verdict.not_yet(_("{missing} is not running yet."), missing=missing[0])
     if hang is None:
-        return Verdict.not_yet(_("{broker} is still answering."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still answering."))
     expired, heard = _changed(evidence, "expired", hang.seq), _last_heard(evidence, hang)
     waiting = None if expired is None else _waiting(evidence, expired)
     resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
     if resumed is not None and (expired is None or waiting is not None):
-        return Verdict.wrong(
-            RESUMED, broker=BROKER, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang, resumed]
-        )
+        return Verdict.wrong(RESUMED, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang, resumed])
     if expired is None:
         return Verdict.not_yet(
             _("{broker} has been silent for {silent_s} s, and is still in the routes."),
-            broker=BROKER,
             silent_s=round((evidence.now_ms - heard.at_ms) / 1000),
         )
     if waiting is not None:
@@ -144,12 +142,10 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
             "{broker} was dropped {silent_s} s after its last registration. The clients received the new route "
             "{first_s} to {last_s} s later, after {failed} messages of {shop} had failed."
         ),
-        broker=BROKER,
         silent_s=round((expired.at_ms - heard.at_ms) / 1000),
         first_s=first_s,
         last_s=last_s,
         failed=len(_failures(evidence, hang.seq, retried=False)),
-        shop=SHOP,
         rests_on=[heard, *_facts(evidence, hang, expired)],
     )
 
@@ -164,10 +160,6 @@ def _last_heard(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegis
 
 def _dropped_s(evidence: Evidence) -> Truth:
     return _removed_s(evidence, "HangBroker", "expired")
-
-
-def _closed_s(evidence: Evidence) -> Truth:
-    return _removed_s(evidence, "KillBroker", "closed")
 
 
 def _removed_s(evidence: Evidence, name: str, reason: str) -> Truth:
@@ -186,16 +178,15 @@ def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:
 def _is_back(evidence: Evidence) -> Verdict:
     resumed = done_to(evidence, BROKER, *BACK)
     if resumed is None:
-        return Verdict.not_yet(_("{broker} is still hung."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still hung."))
     registered = _changed(evidence, "registered", resumed.seq)
     if registered is None:
-        return Verdict.not_yet(_("{broker} has not registered yet."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} has not registered yet."))
     if waiting := _waiting(evidence, registered):
         return waiting
     first_s, last_s = _spread(evidence, registered)
     return Verdict.met(
         _("{broker} registered again by itself; the clients received the route {first_s} to {last_s} s later."),
-        broker=BROKER,
         first_s=first_s,
         last_s=last_s,
         rests_on=_facts(evidence, resumed, registered),
@@ -214,10 +205,10 @@ def _last_to_learn(evidence: Evidence) -> Truth:
 def _is_closed(evidence: Evidence) -> Verdict:
     kill = done_to(evidence, BROKER, "KillBroker")
     if kill is None:
-        return Verdict.not_yet(_("{broker} is still running."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still running."))
     closed = _changed(evidence, "closed", kill.seq)
     if closed is None:
-        return Verdict.not_yet(_("The connection of {broker} is still open."), broker=BROKER)
+        return Verdict.not_yet(_("The connection of {broker} is still open."))
     if waiting := _waiting(evidence, closed):
         return waiting
     first_s, last_s = _spread(evidence, closed)
@@ -226,7 +217,6 @@ def _is_closed(evidence: Evidence) -> Verdict:
             "{broker} was dropped {after_s} s after the kill; the clients received the new route {first_s} to "
             "{last_s} s later."
         ),
-        broker=BROKER,
         after_s=round((closed.at_ms - kill.at_ms) / 1000),
         first_s=first_s,
         last_s=last_s,
@@ -248,8 +238,6 @@ def _is_retries(evidence: Evidence, answer: Answer) -> bool:
 
 def _begin(hands: Hands) -> None:
     n, topics = hands.numbers, (Subscription(hands.numbers["topic"]),)
-    hands.wait(2)
-    hands.predict(EXPIRY_S)
     hands.act(StartConsumer(actor=n["one"], group=n["group"], subscriptions=topics, work_ms=(20, 60)))
     hands.wait(n["gap_s"])
     hands.act(StartConsumer(actor=n["other"], group=n["group"], subscriptions=topics, work_ms=(20, 60)))
@@ -259,78 +247,55 @@ def _begin(hands: Hands) -> None:
 def _hang(hands: Hands) -> None:
     _begin(hands)
     hands.act(HangBroker(broker=BROKER))
-    hands.see()
 
 
-def _first(hands: Hands) -> None:
-    _hang(hands)
-    hands.say(round(float(str(_dropped_s(hands.evidence).value))))
-    hands.why("heard")
-
-
-def _back(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("itself")
+def _resume(hands: Hands) -> None:
     hands.act(ResumeBroker(broker=BROKER))
-    hands.see(60)
-    hands.say(str(_last_to_learn(hands.evidence).value))
 
 
 def _kill(hands: Hands) -> None:
+    hands.act(KillBroker(broker=BROKER))
+
+
+def _kill_first(hands: Hands) -> None:
+    _begin(hands)
+    _kill(hands)
+
+
+def _resume_early(hands: Hands) -> None:
+    _hang(hands)
+    hands.wait(40)
+    _resume(hands)
+
+
+def _kill_after_a_route(hands: Hands) -> None:
     """Not just before the producer asks for its route, so that it uses the old one for a while."""
-    _back(hands)
-    hands.why("ask")
-    hands.predict(0)
     evidence = hands.evidence
     asked_ms = max(
         entry.at_ms for entry in evidence.of(RouteLearned, since=0) if entry.event.client_id in _producers(evidence)
     )
     asked_s = (evidence.now_ms - asked_ms) / 1000 % POLL_S
     hands.wait(1 if asked_s < POLL_S - 12 else POLL_S + 2 - asked_s)
-    hands.act(KillBroker(broker=BROKER))
-    hands.see(60)
-
-
-def _solve(hands: Hands) -> None:
     _kill(hands)
-    hands.say(0)
-    hands.why("hang")
 
 
-def _kills_first(hands: Hands) -> None:
-    _begin(hands)
-    hands.act(KillBroker(broker=BROKER))
-    hands.see(10)
+def _retries(evidence: Evidence) -> int:
+    """Attempts since the kill that were followed by another one."""
+    kill = done_to(evidence, BROKER, "KillBroker")
+    return 0 if kill is None else len(_failures(evidence, kill.seq, retried=True))
 
 
-def _resumes_early(hands: Hands) -> None:
-    _begin(hands)
-    hands.act(HangBroker(broker=BROKER))
-    hands.wait(40)
-    hands.act(ResumeBroker(broker=BROKER))
-    hands.see(10)
-
-
-def _says_the_rule(hands: Hands) -> None:
-    _hang(hands)
-    hands.say(EXPIRY_S)
-
-
-def _thinks_it_is_pushed(hands: Hands) -> None:
-    _back(hands)
-    hands.why("pushed")
-
-
-def _counts_retries(hands: Hands) -> None:
-    _kill(hands)
-    kill = done_to(hands.evidence, BROKER, "KillBroker")
-    hands.say(0 if kill is None else len(_failures(hands.evidence, kill.seq, retried=True)))
-
-
-def _thinks_a_cable_closes(hands: Hands) -> None:
-    _kill(hands)
-    hands.say(0)
-    hands.why("kill")
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(2),
+        predict=EXPIRY_S,
+        do=_hang,
+        say=lambda h: round(float(str(_dropped_s(h.evidence).value))),
+        why="heard",
+    ),
+    SolvedStep(predict="itself", do=_resume, within_s=60, say=answer_of(_last_to_learn), why="ask"),
+    SolvedStep(predict=0, do=_kill_after_a_route, within_s=60, say=0, why="hang"),
+)
 
 
 CLOSED = _(
@@ -453,7 +418,7 @@ NAME_SERVER_EXPIRY = Lab(
             predict=Question(
                 text=_("How many seconds after the kill will the name server drop {broker}?"),
                 kind=Number(_("s"), within=2),
-                right=_closed_s,
+                right=lambda e: _removed_s(e, "KillBroker", "closed"),
             ),
             check=_is_closed,
             say=Question(
@@ -479,13 +444,23 @@ NAME_SERVER_EXPIRY = Lab(
             hints=(_("A refused connection costs no time, so the same send can continue to another broker."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills first", "a dead process and a silent process are the same", CLOSED, _kills_first),
-        WrongScript("resumes early", "the name server detects every pause", RESUMED, _resumes_early),
-        WrongScript("says the rule", "clients know of a failure after 120 s", RULE, _says_the_rule),
-        WrongScript("pushed", "name servers notify clients", PUSHED, _thinks_it_is_pushed),
-        WrongScript("counts retries", "every failed attempt is a lost message", RETRIES, _counts_retries),
-        WrongScript("cable", "a broken link closes its connections", CABLE, _thinks_a_cable_closes),
+        SOLUTION.wrong(
+            "kills first", "a dead process and a silent process are the same", CLOSED, at=1, do=_kill_first, within_s=10
+        ),
+        SOLUTION.wrong(
+            "resumes early", "the name server detects every pause", RESUMED, at=1, do=_resume_early, within_s=10
+        ),
+        SOLUTION.wrong("says the rule", "clients know of a failure after 120 s", RULE, at=1, say=EXPIRY_S),
+        SOLUTION.wrong("pushed", "name servers notify clients", PUSHED, at=2, why="pushed"),
+        SOLUTION.wrong(
+            "counts retries",
+            "every failed attempt is a lost message",
+            RETRIES,
+            at=3,
+            say=lambda h: _retries(h.evidence),
+        ),
+        SOLUTION.wrong("cable", "a broken link closes its connections", CABLE, at=3, why="kill"),
     ),
 )

@@ -12,10 +12,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -69,22 +71,17 @@ def _is_denied(evidence: Evidence) -> Verdict:
     if crash is None:
         stops = evidence.actions("StopActor", actor=n["one"])
         if stops:
-            return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1]])
-        return Verdict.not_yet(_("{one} is still running."), one=n["one"])
+            return Verdict.wrong(STOPPED, rests_on=[stops[-1]])
+        return Verdict.not_yet(_("{one} is still running."))
     if not _locks(evidence, crash.seq):
         return Verdict.wrong(
-            _("{one} held no lock when it crashed: restart it and wait until it has queues."),
-            one=n["one"],
-            rests_on=[crash],
+            _("{one} held no lock when it crashed: restart it and wait until it has queues."), rests_on=[crash]
         )
     denied = [entry for entry in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, entry.event.holder)]
     if len(denied) < 2:
-        return Verdict.not_yet(_("{other} has been denied {count} times so far."), other=n["other"], count=len(denied))
+        return Verdict.not_yet(_("{other} has been denied {count} times so far."), count=len(denied))
     return Verdict.met(
-        _("{other} owns the queues of {one}, but the broker denied it their locks."),
-        other=n["other"],
-        one=n["one"],
-        rests_on=[crash, *denied[:4]],
+        _("{other} owns the queues of {one}, but the broker denied it their locks."), rests_on=[crash, *denied[:4]]
     )
 
 
@@ -117,15 +114,14 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
     taken = _taken_over(evidence)
     early = [] if crash is None else [entry for entry in _taken_over(evidence, crash.seq) if entry not in taken]
     if early:
-        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=early)
+        return Verdict.wrong(EARLY, rests_on=early)
     if restarts and not taken:
-        return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1]])
+        return Verdict.wrong(RESTARTED, rests_on=[restarts[-1]])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
     if crash is None or len({queue_of(entry.event) for entry in taken}) < len(stuck):
         return Verdict.not_yet(_("{left} queues are waiting for their locks."), left=len(stuck) - len(taken))
     return Verdict.met(
         _("{other} acquired the last lock {after_s} s after the crash."),
-        other=n["other"],
         after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
         rests_on=[crash, *taken],
     )
@@ -154,10 +150,10 @@ def _unlocked(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     crashes = evidence.actions("CrashActor", actor=n["one"])
     if crashes:
-        return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1]])
+        return Verdict.wrong(AGAIN, rests_on=[crashes[-1]])
     stops = evidence.actions("StopActor", actor=n["one"])
     if not stops:
-        return Verdict.not_yet(_("{one} has not been stopped yet."), one=n["one"])
+        return Verdict.not_yet(_("{one} has not been stopped yet."))
     unlocked = [
         entry
         for entry in evidence.of(QueueUnlocked, since=stops[-1].seq, why="shutdown")
@@ -170,11 +166,9 @@ def _unlocked(evidence: Evidence) -> Verdict:
         if queue_of(entry.event) in queues and not _of_one(evidence, entry.event.client_id)
     ]
     if not queues or queues - {queue_of(entry.event) for entry in locked}:
-        return Verdict.not_yet(_("{other} does not have all locks yet."), other=n["other"])
+        return Verdict.not_yet(_("{other} does not have all locks yet."))
     return Verdict.met(
         _("{one} released its locks, and {other} acquired them {after_s} s later."),
-        one=n["one"],
-        other=n["other"],
         after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
         rests_on=[stops[-1], *unlocked, locked[-1]],
     )
@@ -199,80 +193,37 @@ def _denied_after_stop(evidence: Evidence) -> Truth:
     return Truth(float(len(evidence.of(LockDenied, since=stops[-1].seq))) if stops else 0.0)
 
 
-def _first(hands: Hands) -> None:
-    hands.wait(hands.numbers["before_s"])
-    hands.predict("wait")
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see()
+def _end(hands: Hands, end: type[StopActor] | type[CrashActor] | type[RestartActor]) -> None:
+    hands.act(end(actor=hands.numbers["one"]))
+
+
+def _restart(hands: Hands) -> None:
+    _end(hands, RestartActor)
+    hands.wait(30)
 
 
 def _left_on_the_board(hands: Hands) -> float:
     """The outer ring."""
-    n = hands.numbers
-    data = hands.read(f"board/{n['group']}/{n['topic']}")
-    now_ms = hands.evidence.now_ms
-    dead = hands.evidence.clients(n["one"])
-    ends: list[int] = [
-        row["lock"]["expires_at_ms"] for row in data["queues"].values() if row["lock"] and row["lock"]["holder"] in dead
-    ]
-    return round((max(ends) - now_ms) / 1000)
+    dead = hands.evidence.clients(hands.numbers["one"])
+    locks = [row["lock"] for row in board(hands)["queues"].values() if row["lock"]]
+    ends: list[int] = [lock["expires_at_ms"] for lock in locks if lock["holder"] in dead]
+    return round((max(ends) - hands.evidence.now_ms) / 1000)
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(_left_on_the_board(hands))
-    hands.predict(60)
-    hands.see()
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.say(round(float(str(_take_over_s(hands.evidence).value))))
-    hands.why(str(_renewals(hands.evidence).rests_on[0]))
-    hands.act(RestartActor(actor=hands.numbers["one"]))
-    hands.wait(30)
-    hands.predict(1)
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    hands.act(StopActor(actor=hands.numbers["one"]))
-    hands.see()
-    hands.say(0)
-    hands.why("unlocks")
-
-
-def _inner_ring(hands: Hands) -> None:
-    _first(hands)
-    hands.say(TRUST_S)
-
-
-def _stops(hands: Hands) -> None:
-    hands.wait(30)
-    hands.predict("once")
-    hands.act(StopActor(actor=hands.numbers["one"]))
-    hands.see(20)
-
-
-def _restarts(hands: Hands) -> None:
-    _first(hands)
-    hands.say(_left_on_the_board(hands))
-    hands.predict(5)
-    hands.act(RestartActor(actor=hands.numbers["one"]))
-    hands.see(3)
-
-
-def _clicks_the_crash(hands: Hands) -> None:
-    _second(hands)
-    hands.say(round(float(str(_take_over_s(hands.evidence).value))))
-    crash = _crash(hands.evidence, since=0)
-    hands.why(str(0 if crash is None else crash.seq))
-
-
-def _crashes_again(hands: Hands) -> None:
-    _third(hands)
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see(10)
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(h.numbers["before_s"]),
+        predict="wait",
+        do=lambda h: _end(h, CrashActor),
+        say=_left_on_the_board,
+    ),
+    SolvedStep(
+        predict=60,
+        say=lambda h: round(float(str(_take_over_s(h.evidence).value))),
+        why=lambda h: str(_renewals(h.evidence).rests_on[0]),
+    ),
+    SolvedStep(before=_restart, predict=1, do=lambda h: _end(h, StopActor), say=0, why="unlocks"),
+)
 
 
 INNER = _(
@@ -384,12 +335,37 @@ ORDERLY_LOCK = Lab(
             hints=(_("A crash cannot send an unlock."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("inner ring", "the client's own trust is the lock", INNER, _inner_ring),
-        WrongScript("stops", "a stop is a crash", STOPPED, _stops),
-        WrongScript("restarts", "a restart brings the lock back", RESTARTED, _restarts),
-        WrongScript("clicks the crash", "the crash sets the lock's end", CRASHED, _clicks_the_crash),
-        WrongScript("crashes again", "a crash is a stop", AGAIN, _crashes_again),
+        SOLUTION.wrong("inner ring", "the client's own trust is the lock", INNER, at=1, say=TRUST_S),
+        SOLUTION.wrong(
+            "stops",
+            "a stop is a crash",
+            STOPPED,
+            at=1,
+            before=lambda h: h.wait(30),
+            predict="once",
+            do=lambda h: _end(h, StopActor),
+            within_s=20,
+        ),
+        SOLUTION.wrong(
+            "restarts",
+            "a restart brings the lock back",
+            RESTARTED,
+            at=2,
+            predict=5,
+            do=lambda h: _end(h, RestartActor),
+            within_s=3,
+        ),
+        SOLUTION.wrong(
+            "clicks the crash",
+            "the crash sets the lock's end",
+            CRASHED,
+            at=2,
+            why=lambda h: str(h.evidence.actions("CrashActor", since=0)[-1].seq),
+        ),
+        SOLUTION.wrong(
+            "crashes again", "a crash is a stop", AGAIN, at=3, do=lambda h: _end(h, CrashActor), within_s=10
+        ),
     ),
 )

@@ -12,10 +12,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, CrashRepeated, MessagePinned, PullAnswered
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import row
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -61,12 +63,10 @@ def _is_pinned(evidence: Evidence) -> Verdict:
     if pinned is None:
         slowed = evidence.actions("ChangeActor")
         if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
-            return Verdict.wrong(
-                THERE, there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1]]
-            )
+            return Verdict.wrong(THERE, there=slowed[-1].event.fields["slow_queue"], rests_on=[slowed[-1]])
         if slowed and (slowed[-1].event.fields["slow_ms"] or 0) < SLOW_MS:
             return Verdict.wrong(SHORT, slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1]])
-        return Verdict.not_yet(_("No message of {row} is stuck yet."), row=n["row"])
+        return Verdict.not_yet(_("No message of {row} is stuck yet."))
     queue = queue_of(pinned.event)
     held_s = (evidence.now_ms - pinned.at_ms + pinned.event.age_ms) // 1000
     pulled = [entry for entry in evidence.of(PullAnswered, group=n["group"]) if queue_of(entry.event) == queue]
@@ -120,21 +120,18 @@ def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _came_again(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     crash = _crash(evidence)
     if crash is None:
         stops = evidence.actions("StopActor")
         if stops:
             return Verdict.wrong(
-                _("{one} received a stop and is waiting for its slow message. Crash it."),
-                one=n["one"],
-                rests_on=[stops[-1]],
+                _("{one} received a stop and is waiting for its slow message. Crash it."), rests_on=[stops[-1]]
             )
-        return Verdict.not_yet(_("{one} is still running."), one=n["one"])
+        return Verdict.not_yet(_("{one} is still running."))
     if not evidence.actions("RestartActor", since=crash.seq):
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
-            return Verdict.wrong(DOWN, one=n["one"], rests_on=[crash])
-        return Verdict.not_yet(_("{one} is down. Restart it."), one=n["one"])
+            return Verdict.wrong(DOWN, rests_on=[crash])
+        return Verdict.not_yet(_("{one} is down. Restart it."))
     repeated = _repeated(evidence)
     if repeated is None:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
@@ -151,62 +148,35 @@ def _count(evidence: Evidence) -> Truth:
     return field_of(_repeated(evidence), "count")
 
 
-def _slow(hands: Hands, row: str, ms: int = SLOW_MS) -> None:
-    hands.predict("stays")
+def _slow(hands: Hands, queue: str, ms: int = SLOW_MS) -> None:
     hands.wait(10)
-    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=row, slow_ms=ms))
-    hands.see(150)
+    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=queue, slow_ms=ms))
 
 
-def _first(hands: Hands) -> None:
-    _slow(hands, hands.numbers["row"])
-    n = hands.numbers
-    row = hands.read(f"board/{n['group']}/{n['topic']}")["queues"][n["row"]]
-    hands.say(float(row["committed"]))
-    hands.why("smallest")
-
-
-def _solve(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    row = hands.read(f"board/{n['group']}/{n['topic']}")["queues"][n["row"]]
-    hands.predict(float(row["max"]) - float(row["committed"]))
-    hands.act(CrashActor(actor=n["one"]))
-    hands.act(RestartActor(actor=n["one"]))
-    hands.see()
-    repeated = _repeated(hands.evidence)
-    assert repeated is not None, "it was seen just now"
-    hands.say(repeated.event.count)
-    hands.why("above")
-
-
-def _another_queue(hands: Hands) -> None:
-    _slow(hands, "broker-a:1" if hands.numbers["row"] == "broker-a:0" else "broker-a:0")
-
-
-def _too_short(hands: Hands) -> None:
-    hands.predict("stays")
-    hands.wait(10)
-    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=hands.numbers["row"], slow_ms=5_000))
-    hands.see(20)
-
-
-def _reads_pulls(hands: Hands) -> None:
-    _slow(hands, hands.numbers["row"])
-    hands.say(_pulled(hands.evidence))
-
-
-def _blames_pulls(hands: Hands) -> None:
-    _slow(hands, hands.numbers["row"])
-    hands.say(float(str(_committed(hands.evidence).value)))
-    hands.why("pulls")
-
-
-def _never_restarts(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(10)
+def _crash_one(hands: Hands) -> None:
     hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see(PATIENCE_S + 20)
+
+
+def _restart_one(hands: Hands) -> None:
+    _crash_one(hands)
+    hands.act(RestartActor(actor=hands.numbers["one"]))
+
+
+def _beyond_the_pin(hands: Hands) -> float:
+    queue = row(hands, hands.numbers["row"])
+    return float(queue["max"]) - float(queue["committed"])
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        predict="stays",
+        do=lambda h: _slow(h, h.numbers["row"]),
+        within_s=150,
+        say=lambda h: float(row(h, h.numbers["row"])["committed"]),
+        why="smallest",
+    ),
+    SolvedStep(predict=_beyond_the_pin, do=_restart_one, say=answer_of(_count), why="above"),
+)
 
 
 THERE = _("The slow message is in {there}; make the next one of {row} slow.")
@@ -296,12 +266,33 @@ PINNED_OFFSET = Lab(
             hints=(_("What is between the pin and the right end of the cells?"),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another queue", "any queue will do", THERE, _another_queue),
-        WrongScript("too short", "five seconds are enough", SHORT, _too_short),
-        WrongScript("reads pulls", "committed is what was pulled", PULLED, _reads_pulls),
-        WrongScript("blames pulls", "pulling has stopped", PULLS, _blames_pulls),
-        WrongScript("never restarts", "messages come again by themselves", DOWN, _never_restarts),
+        SOLUTION.wrong(
+            "another queue",
+            "any queue will do",
+            THERE,
+            at=1,
+            do=lambda h: _slow(h, "broker-a:1" if h.numbers["row"] == "broker-a:0" else "broker-a:0"),
+        ),
+        SOLUTION.wrong(
+            "too short",
+            "five seconds are enough",
+            SHORT,
+            at=1,
+            do=lambda h: _slow(h, h.numbers["row"], 5_000),
+            within_s=20,
+        ),
+        SOLUTION.wrong("reads pulls", "committed is what was pulled", PULLED, at=1, say=lambda h: _pulled(h.evidence)),
+        SOLUTION.wrong("blames pulls", "pulling has stopped", PULLS, at=1, why="pulls"),
+        SOLUTION.wrong(
+            "never restarts",
+            "messages come again by themselves",
+            DOWN,
+            at=2,
+            predict=10,
+            do=_crash_one,
+            within_s=PATIENCE_S + 20,
+        ),
     ),
 )

@@ -1,11 +1,15 @@
 """Lab N3: poison in order."""
 
+from collections.abc import Iterable
+
 from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Delivery, Evidence, Numbers
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -63,12 +67,10 @@ def _one_stands(evidence: Evidence) -> Verdict:
     handlers = _handlers(evidence)
     wrong = [handler for handler in handlers.values() if handler != n["bad"]]
     if wrong:
-        return Verdict.wrong(NO_SUCH, given=wrong[0], bad=n["bad"])
+        return Verdict.wrong(NO_SUCH, given=wrong[0])
     if not failed:
         return Verdict.not_yet(
-            _("{count} of 2 members have the new handler, and {key} has not been delivered since."),
-            count=len(handlers),
-            key=n["key"],
+            _("{count} of 2 members have the new handler, and {key} has not been delivered since."), count=len(handlers)
         )
     queue, first = failed[0].queue, failed[0]
     held_s = evidence.passed_s(first.at_ms)
@@ -111,15 +113,14 @@ def _is_mended(evidence: Evidence) -> Verdict:
             return Verdict.wrong(
                 _("A restart uses the same handler for the same message: it fails again."), rests_on=[restarts[-1]]
             )
-        return Verdict.not_yet(_("Both members still reject {key}."), key=n["key"])
+        return Verdict.not_yet(_("Both members still reject {key}."))
     if handlers.get(owner) == n["bad"]:
-        return Verdict.wrong(OWNER, owner=owner, key=n["key"], rests_on=[failed[-1]])
+        return Verdict.wrong(OWNER, owner=owner, rests_on=[failed[-1]])
     done = evidence.deliveries_of(n["group"], outcome="SUCCESS", queue=failed[-1].queue, offset=failed[-1].offset)
     if not done:
         return Verdict.not_yet(_("The message has not been retried yet."))
     return Verdict.met(
         _("{key} was consumed after {tries} tries, and its queue continues."),
-        key=n["key"],
         tries=len(failed) + 1,
         rests_on=[failed[-1], done[0]],
     )
@@ -142,22 +143,9 @@ def _tries(evidence: Evidence) -> Truth:
     return Truth(float(sum(row.offset == failed[0].offset for row in failed)) if failed else 0.0)
 
 
-def _break(hands: Hands) -> None:
-    n = hands.numbers
-    hands.wait(15)
-    hands.predict("one")
-    for label in ("one", "other"):
-        hands.act(ChangeActor(actor=n[label], handler=n["bad"]))
-    hands.see(90)
-
-
-def _second(hands: Hands) -> None:
-    _break(hands)
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"]
-    hands.say("q" + max(rows, key=lambda row: int(rows[row]["max"]) - int(rows[row]["committed"])).rpartition(":")[2])
-    hands.why("order")
-    hands.predict("poison")
+def _change(hands: Hands, labels: Iterable[str], handler: str) -> None:
+    for label in labels:
+        hands.act(ChangeActor(actor=label, handler=handler))
 
 
 def _owner(hands: Hands) -> tuple[str, str]:
@@ -167,35 +155,24 @@ def _owner(hands: Hands) -> tuple[str, str]:
     return (n["one"], n["other"]) if own else (n["other"], n["one"])
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    for label in _owner(hands):
-        hands.act(ChangeActor(actor=label, handler=hands.numbers["good"]))
-    hands.see(60)
-    hands.say(float(str(_tries(hands.evidence).value)))
+def _furthest_behind(hands: Hands) -> str:
+    rows = board(hands)["queues"]
+    return "q" + str(max(rows, key=lambda row: int(rows[row]["max"]) - int(rows[row]["committed"]))).rpartition(":")[2]
 
 
-def _another_handler(hands: Hands) -> None:
-    hands.predict("one")
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler="reject"))
-    hands.see(5)
-
-
-def _all_stand(hands: Hands) -> None:
-    _break(hands)
-    hands.say("all")
-
-
-def _blames_the_lock(hands: Hands) -> None:
-    _break(hands)
-    hands.say(str(_standing(hands.evidence).value))
-    hands.why("lock")
-
-
-def _mends_the_other(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=_owner(hands)[1], handler=hands.numbers["good"]))
-    hands.see(20)
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(15),
+        predict="one",
+        do=lambda h: _change(h, (h.numbers["one"], h.numbers["other"]), h.numbers["bad"]),
+        within_s=90,
+        say=_furthest_behind,
+        why="order",
+    ),
+    SolvedStep(
+        predict="poison", do=lambda h: _change(h, _owner(h), h.numbers["good"]), within_s=60, say=answer_of(_tries)
+    ),
+)
 
 
 NO_SUCH = _('"{given}" rejects no incoming message; use the handler "{bad}".')
@@ -279,11 +256,26 @@ POISON_IN_ORDER = Lab(
             hints=(_("About one try a second, from the first failure."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another handler", "any name rejects", NO_SUCH, _another_handler),
-        WrongScript("all stand", "one failure stops the group", ALL, _all_stand),
-        WrongScript("blames the lock", "the lock is lost", LOCK, _blames_the_lock),
-        WrongScript("mends the other", "any member will do", OWNER, _mends_the_other),
+        SOLUTION.wrong(
+            "another handler",
+            "any name rejects",
+            NO_SUCH,
+            at=1,
+            before=None,
+            do=lambda h: _change(h, (h.numbers["one"],), "reject"),
+            within_s=5,
+        ),
+        SOLUTION.wrong("all stand", "one failure stops the group", ALL, at=1, say="all"),
+        SOLUTION.wrong("blames the lock", "the lock is lost", LOCK, at=1, why="lock"),
+        SOLUTION.wrong(
+            "mends the other",
+            "any member will do",
+            OWNER,
+            at=2,
+            do=lambda h: _change(h, _owner(h)[1:], h.numbers["good"]),
+            within_s=20,
+        ),
     ),
 )

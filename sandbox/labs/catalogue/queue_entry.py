@@ -4,11 +4,13 @@ from sandbox.control.actions import Action, CreateTopic, SendMessages, StartCons
 from sandbox.control.questions import ReadEntry
 from sandbox.journal.events import ActionTaken, MessagesFiltered, MessagesStored
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import row
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import sends, stored_by
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -59,7 +61,7 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
     """The stored message of the step, or what is missing.  `others`: tags that mean something, and their sentences."""
     sent, stored = _sent(evidence), _stored(evidence)
     if sent is None or stored is None:
-        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=evidence.numbers["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     fields, rests_on = sent.event.fields, [sent.seq, stored.seq]
     for other, text in others:
         if fields["tag"] == other:
@@ -101,10 +103,6 @@ def _position(evidence: Evidence) -> Truth:
     return Truth(0.0) if stored is None else Truth(float(stored.event.first_offset * ENTRY_BYTES), (stored.seq,))
 
 
-def _physical(evidence: Evidence) -> Truth:
-    return field_of(_stored(evidence), "physical_offset")
-
-
 def _has_size(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _sent(evidence)
     stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
@@ -113,14 +111,10 @@ def _has_size(evidence: Evidence) -> Verdict:
     assert sent is not None
     if (body_bytes := _body_bytes(sent)) != n["body"]:
         return Verdict.wrong(
-            _("Its body has {given} bytes: send a body of {body} bytes."),
-            given=body_bytes,
-            body=n["body"],
-            rests_on=[sent],
+            _("Its body has {given} bytes: send a body of {body} bytes."), given=body_bytes, rests_on=[sent]
         )
     return Verdict.met(
         _("A body of {body} bytes is stored in a record of {size} bytes."),
-        body=n["body"],
         size=stored.event.bytes,
         rests_on=[sent, stored],
     )
@@ -154,7 +148,6 @@ def _is_dropped(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("reader has not received it yet."))
     return Verdict.met(
         _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),
-        twin=n["twin"],
         rests_on=[stored, dropped],
     )
 
@@ -172,72 +165,34 @@ def _code(evidence: Evidence) -> Truth:
 
 def _send(hands: Hands, name: str, *, body: int = 200) -> None:
     hands.act(SendMessages(topic=hands.numbers["topic"], tag=hands.numbers[name], body_bytes=body, count=1))
-    hands.see(10)
 
 
 def _read(hands: Hands, field: str) -> str:
     """A value of the newest entry, as the page Store decodes it."""
-    n = hands.numbers
-    newest = int(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"]["max"]) - 1
-    return str(hands.ask(ReadEntry(topic=n["topic"], broker=BROKER, queue_id=0, offset=newest))[field])
+    newest = int(row(hands, f"{BROKER}:0")["max"]) - 1
+    return str(hands.ask(ReadEntry(topic=hands.numbers["topic"], broker=BROKER, queue_id=0, offset=newest))[field])
 
 
-def _append(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["before"] * ENTRY_BYTES)
-    _send(hands, "tag")
-
-
-def _first(hands: Hands) -> None:
-    _append(hands)
-    hands.say(_read(hands, "physical_offset"))
-    hands.why("fixed")
-    hands.predict("larger")
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "tag", body=hands.numbers["body"])
-    hands.say(_read(hands, "bytes"))
-    hands.why("whole")
-    hands.predict("client")
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(_read(hands, "tags_code"))
-    hands.why("short")
-
-
-def _sends_no_tag(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["before"])
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see(10)
-
-
-def _says_queue_position(hands: Hands) -> None:
-    _append(hands)
-    hands.say(hands.numbers["before"] * ENTRY_BYTES)
-
-
-def _says_body(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "tag", body=hands.numbers["body"])
-    hands.say(hands.numbers["body"])
-
-
-def _keeps_the_tag(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "tag")
-
-
-def _thinks_lost(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(_read(hands, "tags_code"))
-    hands.why("lost")
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(2),
+        predict=lambda h: h.numbers["before"] * ENTRY_BYTES,
+        do=lambda h: _send(h, "tag"),
+        within_s=10,
+        say=lambda h: _read(h, "physical_offset"),
+        why="fixed",
+    ),
+    SolvedStep(
+        predict="larger",
+        do=lambda h: _send(h, "tag", body=h.numbers["body"]),
+        within_s=10,
+        say=lambda h: _read(h, "bytes"),
+        why="whole",
+    ),
+    SolvedStep(
+        predict="client", do=lambda h: _send(h, "twin"), within_s=10, say=lambda h: _read(h, "tags_code"), why="short"
+    ),
+)
 
 
 NO_TAG = _("It has no tag, so the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
@@ -280,7 +235,7 @@ QUEUE_ENTRY = Lab(
             say=Question(
                 text=_("At which byte of the log does its record start? Decode the first 8 bytes."),
                 kind=Number(_("bytes")),
-                right=_physical,
+                right=lambda e: field_of(_stored(e), "physical_offset"),
                 again=_(
                     "You wrote {given}; click the newest entry of {topic}/0 on the Store page, and read the "
                     "first of its three numbers."
@@ -373,12 +328,27 @@ QUEUE_ENTRY = Lab(
             hints=(_("Two texts can have the same hash, like {tag} and {twin}."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("no tag", "every entry has a hash", NO_TAG, _sends_no_tag),
-        WrongScript("queue position", "queue and log have the same positions", IN_QUEUE, _says_queue_position),
-        WrongScript("body", "the size is the size of the body", BODY, _says_body),
-        WrongScript("keeps the tag", "the entry contains the tag itself", SAME_TAG, _keeps_the_tag),
-        WrongScript("lost", "two tags with the same hash cannot be distinguished", LOST, _thinks_lost),
+        SOLUTION.wrong(
+            "no tag",
+            "every entry has a hash",
+            NO_TAG,
+            at=1,
+            predict=lambda h: h.numbers["before"],
+            do=lambda h: h.act(SendMessages(topic=h.numbers["topic"], count=1)),
+        ),
+        SOLUTION.wrong(
+            "queue position",
+            "queue and log have the same positions",
+            IN_QUEUE,
+            at=1,
+            say=lambda h: h.numbers["before"] * ENTRY_BYTES,
+        ),
+        SOLUTION.wrong("body", "the size is the size of the body", BODY, at=2, say=lambda h: h.numbers["body"]),
+        SOLUTION.wrong(
+            "keeps the tag", "the entry contains the tag itself", SAME_TAG, at=3, do=lambda h: _send(h, "tag")
+        ),
+        SOLUTION.wrong("lost", "two tags with the same hash cannot be distinguished", LOST, at=3, why="lost"),
     ),
 )

@@ -13,10 +13,12 @@ from sandbox.control.actions import (
 )
 from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -101,10 +103,6 @@ def _count(evidence: Evidence) -> Truth:
     )
 
 
-def _lag(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
-
-
 def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
     """The newest one with its event."""
     for taken in reversed(evidence.actions("ResetOffsets")):
@@ -118,7 +116,7 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     n, reset, window = evidence.numbers, _reset(evidence), _window(evidence)
     assert window is not None, "the step before has seen it"
     if reset is None:
-        return Verdict.not_yet(_("{group} has not been reset yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has not been reset yet."))
     taken, event = reset
     seqs = [window[0].seq, taken.seq, event.seq]
     target, value = taken.event.fields["target"], taken.event.fields["value"]
@@ -175,66 +173,43 @@ def _replayed(evidence: Evidence) -> Truth:
     return Truth(0.0) if reset is None else Truth(float(reset[1].event.replayed), (reset[1].seq,))
 
 
-def _first(hands: Hands, broken_s: float = BROKEN_S + 2) -> None:
-    n = hands.numbers
-    hands.wait(20)
-    hands.predict(n["rate"] * BROKEN_S)
-    hands.act(ChangeActor(actor=n["one"], handler=BAD))
+def _break_for(hands: Hands, broken_s: float) -> None:
+    hands.act(ChangeActor(actor=hands.numbers["one"], handler=BAD))
     hands.wait(broken_s)
-    hands.act(ChangeActor(actor=n["one"], handler=GOOD))
-    hands.see(15)
+    hands.act(ChangeActor(actor=hands.numbers["one"], handler=GOOD))
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
+def _reset_to(hands: Hands, target: Literal["time", "earliest"], offset_ms: int = 0) -> None:
     n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("success")
-    hands.predict(n["rate"] * BROKEN_S)
-
-
-def _back_to(hands: Hands, offset_ms: int, target: Literal["time", "earliest"] = "time") -> None:
-    n = hands.numbers
-    broken = _changes(hands.evidence, BAD)[0]
     hands.act(
         ResetOffsets(
             group=n["group"],
             topic=n["topic"],
             target=target,
-            value=broken.at_ms + offset_ms if target == "time" else None,
+            value=_changes(hands.evidence, BAD)[0].at_ms + offset_ms if target == "time" else None,
             reason="wrong totals",
             confirm=n["group"],
         )
     )
-    hands.see(60)
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, -500)
-    hands.say(hands.evidence.of(OffsetsReset)[-1].event.replayed)
-    hands.why("offsets")
-
-
-def _too_short(hands: Hands) -> None:
-    _first(hands, 30)
-
-
-def _earliest(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, 0, "earliest")
-
-
-def _too_late(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, 60_000)
-
-
-def _waits_for_retry(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("retry")
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(20),
+        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        do=lambda h: _break_for(h, BROKEN_S + 2),
+        within_s=15,
+        say=lambda h: header(h, "lag"),
+        why="success",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        do=lambda h: _reset_to(h, "time", -500),
+        within_s=60,
+        say=lambda h: h.evidence.of(OffsetsReset)[-1].event.replayed,
+        why="offsets",
+    ),
+)
 
 
 SHORT = _(
@@ -275,7 +250,7 @@ RESET_BY_TIME = Lab(
             say=Question(
                 text=_("Read the lag of the group now."),
                 kind=Number(_("messages"), within=15),
-                right=_lag,
+                right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"]))),
                 again=_(
                     "You wrote {given}; read the number under Lag again. Wrongly processed messages still count "
                     "as consumed."
@@ -328,11 +303,13 @@ RESET_BY_TIME = Lab(
             hints=(_("The journal has a row for the handler change; you need its time."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("too short", "any moment will do", SHORT, _too_short),
-        WrongScript("earliest", "everything again does no harm", EARLIEST, _earliest),
-        WrongScript("too late", "about the time is enough", LATE, _too_late),
-        WrongScript("retry", "a retry mends wrong work", RETRY, _waits_for_retry),
+        SOLUTION.wrong("too short", "any moment will do", SHORT, at=1, do=lambda h: _break_for(h, 30)),
+        SOLUTION.wrong(
+            "earliest", "everything again does no harm", EARLIEST, at=2, do=lambda h: _reset_to(h, "earliest")
+        ),
+        SOLUTION.wrong("too late", "about the time is enough", LATE, at=2, do=lambda h: _reset_to(h, "time", 60_000)),
+        SOLUTION.wrong("retry", "a retry mends wrong work", RETRY, at=1, why="retry"),
     ),
 )

@@ -20,11 +20,13 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import row
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import sends
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -101,19 +103,17 @@ def _deleted_unread(evidence: Evidence) -> Verdict:
         entry for entry in evidence.of(MemberStateChanged, since=0) if entry.event.client_id in evidence.clients(READER)
     ]
     if stopped and stopped[-1].event.state == "running":
-        return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted])
+        return Verdict.wrong(ALIVE, rests_on=[deleted])
     commit = evidence.committed(n["group"], _queue(evidence))
     committed = 0 if commit is None else commit.event.offset
     if moved is None or moved.event.offset <= committed:
         return Verdict.wrong(
             _("Only messages that {group} has read were deleted. Send a larger burst, age the files and delete again."),
-            group=n["group"],
             rests_on=[deleted],
         )
     return Verdict.met(
         _("The queue now begins at {min}, and {group} has read up to {committed}."),
         min=moved.event.offset,
-        group=n["group"],
         committed=committed,
         rests_on=[deleted, moved, *([commit.seq] if commit else [])],
     )
@@ -125,10 +125,6 @@ def _does_wait(evidence: Evidence) -> Truth:
     if moved is None or (commit is not None and moved.event.offset <= commit.event.offset):
         return Truth("waits")
     return Truth("deletes", (moved.seq,))
-
-
-def _begin(evidence: Evidence) -> Truth:
-    return field_of(_min(evidence), "offset")
 
 
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
@@ -161,12 +157,10 @@ def _goes_on(evidence: Evidence) -> Verdict:
     taken = evidence.of(QueueTaken, since=corrected.seq, group=n["group"], topic=n["topic"])
     if jump is None or not taken:
         return Verdict.not_yet(
-            _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance."),
-            reader=READER,
+            _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance.")
         )
     return Verdict.met(
         _("{group} continues at {start}; its committed offset was {committed}."),
-        group=n["group"],
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
         rests_on=[corrected, jump, taken[0]],
@@ -174,11 +168,10 @@ def _goes_on(evidence: Evidence) -> Verdict:
 
 
 def _is_corrected(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     if not (evidence.actions("RestartActor") or evidence.actions("StartConsumer")):
-        return Verdict.not_yet(_("{group} has no member yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has no member yet."))
     if _corrected(evidence) is None:
-        return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
+        return Verdict.not_yet(_("{reader} has not pulled yet."))
     return _goes_on(evidence)
 
 
@@ -212,14 +205,14 @@ def _is_overtaken(evidence: Evidence) -> Verdict:
         return deleted
     stops = evidence.actions("StopActor")
     if stops:
-        return Verdict.wrong(AWAY, reader=READER, rests_on=[stops[-1]])
+        return Verdict.wrong(AWAY, rests_on=[stops[-1]])
     if _corrected(evidence) is not None:
         return _goes_on(evidence)
     if evidence.lag(evidence.numbers["group"], evidence.numbers["topic"]) == 0 or (
         evidence.now_ms - deleted.at_ms > PATIENCE_S * 1000
     ):
-        return Verdict.wrong(DRAINED, reader=READER, rests_on=[deleted])
-    return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
+        return Verdict.wrong(DRAINED, rests_on=[deleted])
+    return Verdict.not_yet(_("{reader} has not pulled yet."))
 
 
 def _does_lose(evidence: Evidence) -> Truth:
@@ -227,48 +220,23 @@ def _does_lose(evidence: Evidence) -> Truth:
     return Truth("none") if corrected is None else Truth("some", (corrected.seq,))
 
 
-def _burst(hands: Hands, *, aged: bool = True) -> None:
+def _burst(hands: Hands, after_s: float = 3, *, aged: bool = True) -> None:
     n = hands.numbers
     hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(3)
+    hands.wait(after_s)
     if aged:
         hands.act(AgeFiles(broker=BROKER, hours=2))
     hands.act(CleanFiles(broker=BROKER))
-    hands.see(60)
 
 
-def _away(hands: Hands) -> None:
-    hands.wait(10)
-    hands.predict("deletes")
+def _burst_while_away(hands: Hands, *, aged: bool = True) -> None:
     hands.act(StopActor(actor=READER))
     hands.wait(2)
+    _burst(hands, aged=aged)
 
 
-def _row(hands: Hands) -> dict[str, object]:
-    n = hands.numbers
-    return dict(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"])
-
-
-def _first(hands: Hands) -> None:
-    _away(hands)
-    _burst(hands)
-    hands.say(str(_row(hands)["min"]))
-    hands.why("age")
-
-
-def _restart(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("min")
-    hands.act(RestartActor(actor=READER))
-    hands.see(60)
-
-
-def _second(hands: Hands) -> None:
-    _restart(hands)
-    hands.say(_jumped(hands))
-    hands.why("broker")
-    hands.wait(30)
-    hands.predict("some")
+def _oldest(hands: Hands) -> str:
+    return str(row(hands, f"{BROKER}:0")["min"])
 
 
 def _jumped(hands: Hands) -> float:
@@ -277,44 +245,18 @@ def _jumped(hands: Hands) -> float:
     return float(max(entry.event.offset - (entry.event.previous or 0) for entry in commits))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _burst(hands)
-    hands.say(_jumped(hands))
-    hands.why("dropped")
-
-
-def _forgets_age(hands: Hands) -> None:
-    _away(hands)
-    _burst(hands, aged=False)
-
-
-def _lets_it_read(hands: Hands) -> None:
-    hands.wait(10)
-    hands.predict("deletes")
-    _burst(hands)
-
-
-def _says_min(hands: Hands) -> None:
-    _restart(hands)
-    hands.say(str(_row(hands)["min"]))
-
-
-def _waits_until_read(hands: Hands) -> None:
-    n = hands.numbers
-    _second(hands)
-    hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(n["burst"] * WORK_MS / 1000 + 20)
-    hands.act(AgeFiles(broker=BROKER, hours=2))
-    hands.act(CleanFiles(broker=BROKER))
-    hands.see(PATIENCE_S)
-
-
-def _counts_what_was_not_pulled(hands: Hands) -> None:
-    _second(hands)
-    _burst(hands)
+def _not_pulled(hands: Hands) -> float:
     [moved] = hands.evidence.of(OffsetMoved)
-    hands.say(moved.event.given - moved.event.asked)
+    return moved.event.given - moved.event.asked
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(10), predict="deletes", do=_burst_while_away, within_s=60, say=_oldest, why="age"
+    ),
+    SolvedStep(predict="min", do=lambda h: h.act(RestartActor(actor=READER)), within_s=60, say=_jumped, why="broker"),
+    SolvedStep(before=lambda h: h.wait(30), predict="some", do=_burst, within_s=60, say=_jumped, why="dropped"),
+)
 
 
 TOO_NEW = _(
@@ -369,7 +311,7 @@ RETENTION = Lab(
             say=Question(
                 text=_("At which offset does q0 begin now? Read its left end."),
                 kind=Number(),
-                right=_begin,
+                right=lambda e: field_of(_min(e), "offset"),
                 again=_("You wrote {given}; read the number at the left end of q0 again."),
             ),
             why=Question(
@@ -458,12 +400,27 @@ RETENTION = Lab(
             hints=(_("Compare lag with the age of the oldest file to see when loss begins."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("forgets age", "running the deletion always deletes files", TOO_NEW, _forgets_age),
-        WrongScript("lets it read", "a running group falls behind by itself", ALIVE, _lets_it_read),
-        WrongScript("says min", "the skipped count is the offset of the first remaining message", IS_MIN, _says_min),
-        WrongScript("waits until read", "deletion always loses messages", DRAINED, _waits_until_read),
-        WrongScript("not pulled", "pulled messages are safe", NOT_PULLED, _counts_what_was_not_pulled),
+        SOLUTION.wrong(
+            "forgets age",
+            "running the deletion always deletes files",
+            TOO_NEW,
+            at=1,
+            do=lambda h: _burst_while_away(h, aged=False),
+        ),
+        SOLUTION.wrong("lets it read", "a running group falls behind by itself", ALIVE, at=1, do=_burst),
+        SOLUTION.wrong(
+            "says min", "the skipped count is the offset of the first remaining message", IS_MIN, at=2, say=_oldest
+        ),
+        SOLUTION.wrong(
+            "waits until read",
+            "deletion always loses messages",
+            DRAINED,
+            at=3,
+            do=lambda h: _burst(h, h.numbers["burst"] * WORK_MS / 1000 + 20),
+            within_s=PATIENCE_S,
+        ),
+        SOLUTION.wrong("not pulled", "pulled messages are safe", NOT_PULLED, at=3, say=_not_pulled),
     ),
 )

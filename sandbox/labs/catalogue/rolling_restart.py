@@ -14,8 +14,9 @@ from sandbox.control.actions import (
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
 from sandbox.labs.restarts import (
@@ -30,6 +31,7 @@ from sandbox.labs.restarts import (
     whole_round,
 )
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
@@ -117,7 +119,7 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
-    n, lives = evidence.numbers, Lives(evidence)
+    lives = Lives(evidence)
     last_round = whole_round(evidence, lives)
     if isinstance(last_round, Verdict):
         return last_round
@@ -129,7 +131,6 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
                 "{group} used {strategy}: this step is about AVG. Set AVG again, wait until all members use it, "
                 "then restart all three once more."
             ),
-            group=n["group"],
             strategy=min(other),
             rests_on=[began],
         )
@@ -181,19 +182,11 @@ def _moves(evidence: Evidence) -> list[Move]:
     return moves_since(evidence, lives, newest.began.seq) if newest.stops else []
 
 
-def _number_of_moves(evidence: Evidence) -> Truth:
-    return count_of(_moves(evidence))
-
-
 def _times(evidence: Evidence) -> Truth:
     """Count how often a member acquired the followed queue in the newest round."""
     n = evidence.numbers
     seqs = tuple(move.seq for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}")
     return Truth(float(len(seqs)), seqs)
-
-
-def _again_in_step(evidence: Evidence) -> Truth:
-    return Truth(float(given_again(evidence, evidence.began)))
 
 
 def _again_in_all(evidence: Evidence) -> Truth:
@@ -206,134 +199,77 @@ def _of_crashes(evidence: Evidence) -> int:
     return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _restart(hands: Hands, *labels: str) -> None:
-    """Cleanly, one after another; each is away for a moment."""
+def _end(hands: Hands, end: type[StopActor] | type[CrashActor] | type[RestartActor], *labels: str) -> None:
     for label in labels:
-        hands.act(StopActor(actor=label))
+        hands.act(end(actor=label))
+
+
+def _restart(hands: Hands, end: type[StopActor] | type[CrashActor], *labels: str) -> None:
+    """One after another; each is away for a moment."""
+    for label in labels:
+        hands.act(end(actor=label))
         hands.wait(AWAY_S)
         hands.act(RestartActor(actor=label))
         hands.wait(AWAY_S)
 
 
-def _times_in_journal(hands: Hands, began: int) -> int:
-    """The lines "took" of the followed queue, counted."""
-    n = hands.numbers
-    return sum(
-        (entry.event.topic, entry.event.queue_id) == (n["topic"], n["number"])
-        for entry in hands.evidence.of(QueueTaken, since=began)
-    )
-
-
-def _crash_all(hands: Hands) -> None:
-    hands.wait(AWAY_S)
-    hands.predict(10)
-    for label in MEMBERS:
-        hands.act(CrashActor(actor=label))
-        hands.wait(AWAY_S)
-        hands.act(RestartActor(actor=label))
-        hands.wait(AWAY_S)
-    hands.see(30)
-
-
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    _crash_all(hands)
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["delivered_again"]))
-    hands.why("open")
-    hands.predict(2)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(_times_in_journal(hands, hands.evidence.actions("StopActor")[0].seq))
-    hands.why("work")
-    hands.predict(24)
+def _times_in_journal(hands: Hands) -> int:
+    """The lines "took" of the followed queue since the first stop, counted."""
+    n, began = hands.numbers, hands.evidence.actions("StopActor")[0].seq
+    return len(hands.evidence.of(QueueTaken, since=began, topic=n["topic"], queue_id=n["number"]))
 
 
 def _set(hands: Hands, strategy: StrategyName, lists: dict[str, object] | None = None) -> None:
     hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy, queues_by_member=lists))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
+def _set_ring(hands: Hands) -> None:
     _set(hands, RING)
     hands.wait(DIVIDED_WITHIN_S)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(_times_in_journal(hands, hands.evidence.actions("StopActor")[0].seq))
-    hands.why("handler")
+    _restart(hands, StopActor, *MEMBERS)
 
 
-def _stops_first(hands: Hands) -> None:
-    hands.predict(0)
-    _restart(hands, "left")
-
-
-def _counts_crashes(hands: Hands) -> None:
-    _crash_all(hands)
-    hands.say(_of_crashes(hands.evidence))
-
-
-def _says_twice(hands: Hands) -> None:
-    _first(hands)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(2)
-
-
-def _crashes_again(hands: Hands) -> None:
-    _first(hands)
-    hands.act(CrashActor(actor="left"))
-    hands.see(LOOK_S)
-
-
-def _stops_two(hands: Hands) -> None:
-    _first(hands)
-    hands.act(StopActor(actor="left"))
+def _stop_two(hands: Hands) -> None:
+    _end(hands, StopActor, "left")
     hands.wait(AWAY_S)
-    hands.act(StopActor(actor="middle"))
-    hands.see(LOOK_S)
+    _end(hands, StopActor, "middle")
 
 
-def _stops_all(hands: Hands) -> None:
-    _first(hands)
-    for label in MEMBERS:
-        hands.act(StopActor(actor=label))
-    hands.see(LOOK_S)
-
-
-def _hurries(hands: Hands) -> None:
-    _first(hands)
-    hands.act(StopActor(actor="left"))
+def _hurry(hands: Hands) -> None:
+    _end(hands, StopActor, "left")
     hands.wait(AWAY_S)
-    hands.act(RestartActor(actor="left"))
-    hands.act(StopActor(actor="middle"))
-    hands.see(LOOK_S)
+    _end(hands, RestartActor, "left")
+    _end(hands, StopActor, "middle")
 
 
-def _keeps_avg(hands: Hands) -> None:
-    _second(hands)
-    _restart(hands, "left")
-
-
-def _sets_lists(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    rows = [f"broker-a:{number}" for number in range(n["queues"])]
+def _set_lists(hands: Hands) -> None:
+    rows = [f"broker-a:{number}" for number in range(hands.numbers["queues"])]
     _set(hands, "CONFIG", {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)})
     hands.wait(DIVIDED_WITHIN_S)
-    hands.act(StopActor(actor="left"))
+    _end(hands, StopActor, "left")
     hands.wait(6)
-    hands.act(RestartActor(actor="left"))
-    hands.see(LOOK_S)
+    _end(hands, RestartActor, "left")
 
 
-def _sets_meanwhile(hands: Hands) -> None:
-    _second(hands)
+def _set_meanwhile(hands: Hands) -> None:
     _set(hands, RING)
-    _restart(hands, "left")
+    _restart(hands, StopActor, "left")
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(AWAY_S),
+        predict=10,
+        do=lambda h: _restart(h, CrashActor, *MEMBERS),
+        within_s=30,
+        say=lambda h: header(h, "delivered_again"),
+        why="open",
+    ),
+    SolvedStep(
+        predict=2, do=lambda h: _restart(h, StopActor, *MEMBERS), within_s=30, say=_times_in_journal, why="work"
+    ),
+    SolvedStep(predict=24, do=_set_ring, within_s=30, say=_times_in_journal, why="handler"),
+)
 
 
 CLEAN = _(
@@ -378,7 +314,7 @@ ROLLING_RESTART = Lab(
             predict=Question(
                 text=_("How many messages will be delivered again?"),
                 kind=Number(_("messages"), share=0.3, within=3),
-                right=_again_in_step,
+                right=lambda e: Truth(float(given_again(e, e.began))),
             ),
             check=_all_crashed,
             say=Question(
@@ -462,7 +398,7 @@ ROLLING_RESTART = Lab(
             predict=Question(
                 text=_("How many moves will there be in total, with {queues} queues and three restarts?"),
                 kind=Number(_("moves"), share=0.25),
-                right=_number_of_moves,
+                right=lambda e: count_of(_moves(e)),
             ),
             check=_fewest,
             say=Question(
@@ -490,17 +426,51 @@ ROLLING_RESTART = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("stops first", "a stop is a crash", CLEAN, _stops_first),
-        WrongScript("counts crashes", "only a crash repeats messages", CRASHES, _counts_crashes),
-        WrongScript("crashes again", "the way a member ends makes no difference", CRASHED, _crashes_again),
-        WrongScript("stops two", "two at a time is faster", TOGETHER, _stops_two),
-        WrongScript("stops all", "all at once moves the fewest queues", ALL, _stops_all),
-        WrongScript("hurries", "every running process has queues", HURRY, _hurries),
-        WrongScript("says twice", "a queue moves only with its own member", TWICE, _says_twice),
-        WrongScript("keeps AVG", "clean stops alone minimize moves", NEEDLESS, _keeps_avg),
-        WrongScript("sets lists", "a fixed list moves nothing", UNREAD, _sets_lists),
-        WrongScript("sets meanwhile", "a strategy takes effect at once", MEANWHILE, _sets_meanwhile),
+        SOLUTION.wrong(
+            "stops first",
+            "a stop is a crash",
+            CLEAN,
+            at=1,
+            before=None,
+            predict=0,
+            do=lambda h: _restart(h, StopActor, "left"),
+            within_s=0,
+        ),
+        SOLUTION.wrong(
+            "counts crashes", "only a crash repeats messages", CRASHES, at=1, say=lambda h: _of_crashes(h.evidence)
+        ),
+        SOLUTION.wrong(
+            "crashes again",
+            "the way a member ends makes no difference",
+            CRASHED,
+            at=2,
+            do=lambda h: _end(h, CrashActor, "left"),
+            within_s=LOOK_S,
+        ),
+        SOLUTION.wrong("stops two", "two at a time is faster", TOGETHER, at=2, do=_stop_two, within_s=LOOK_S),
+        SOLUTION.wrong(
+            "stops all",
+            "all at once moves the fewest queues",
+            ALL,
+            at=2,
+            do=lambda h: _end(h, StopActor, *MEMBERS),
+            within_s=LOOK_S,
+        ),
+        SOLUTION.wrong("hurries", "every running process has queues", HURRY, at=2, do=_hurry, within_s=LOOK_S),
+        SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE, at=2, say=2),
+        SOLUTION.wrong(
+            "keeps AVG",
+            "clean stops alone minimize moves",
+            NEEDLESS,
+            at=3,
+            do=lambda h: _restart(h, StopActor, "left"),
+            within_s=0,
+        ),
+        SOLUTION.wrong("sets lists", "a fixed list moves nothing", UNREAD, at=3, do=_set_lists, within_s=LOOK_S),
+        SOLUTION.wrong(
+            "sets meanwhile", "a strategy takes effect at once", MEANWHILE, at=3, do=_set_meanwhile, within_s=0
+        ),
     ),
 )

@@ -1,12 +1,14 @@
 """Lab 1: why did a new group read months-old messages?"""
 
 from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions.actors import FromWhere
 from sandbox.journal.events import ActionTaken, QueueTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -32,6 +34,11 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
         CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
         SendMessages(topic=n["topic"], count=n["old"], body_bytes=100),
     )
+
+
+def _queue(n: Numbers) -> str:
+    """The key of the queue that is asked about."""
+    return f"{n['topic']}/{n['row'].replace(':', '/')}"
 
 
 def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str, Seen[QueueTaken]]:
@@ -65,7 +72,7 @@ def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
 def _began_at_zero(evidence: Evidence) -> Verdict:
     n, started = evidence.numbers, _started(evidence)
     if started is None:
-        return Verdict.not_yet(_("{group} has no member yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has no member yet."))
     problem = _asked_for(started, n["group"])
     if problem is not None:
         return problem
@@ -73,9 +80,7 @@ def _began_at_zero(evidence: Evidence) -> Verdict:
     if len(taken) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
     return Verdict.met(
-        _("{group} began at offset 0 in every queue, although it requested LAST."),
-        group=n["group"],
-        rests_on=taken.values(),
+        _("{group} began at offset 0 in every queue, although it requested LAST."), rests_on=taken.values()
     )
 
 
@@ -84,7 +89,7 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
     if started is None:
         return Verdict.not_yet(_("{group} has no member yet."), group=n["second"])
     if started.event.fields["group"] == n["group"]:
-        return Verdict.wrong(SAME, group=n["group"], second=n["second"], rests_on=[started])
+        return Verdict.wrong(SAME, rests_on=[started])
     problem = _asked_for(started, n["second"])
     if problem is not None:
         return problem
@@ -93,8 +98,8 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
     early = [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]
     if early:
-        return Verdict.wrong(EARLY, second=n["second"], rests_on=early)
-    return Verdict.met(_("{second} began at the end of every queue."), second=n["second"], rests_on=taken.values())
+        return Verdict.wrong(EARLY, rests_on=early)
+    return Verdict.met(_("{second} began at the end of every queue."), rests_on=taken.values())
 
 
 def _start(group: str) -> "Question":
@@ -102,9 +107,7 @@ def _start(group: str) -> "Question":
 
     def right(evidence: Evidence) -> Truth:
         n = evidence.numbers
-        return field_of(
-            _taken(evidence, n[group], since=0).get(f"{n['topic']}/{n['row'].replace(':', '/')}"), "start_offset"
-        )
+        return field_of(_taken(evidence, n[group], since=0).get(_queue(n)), "start_offset")
 
     return Question(
         text=_("At which offset did it begin in {row}? Read the start in the journal."),
@@ -113,11 +116,7 @@ def _start(group: str) -> "Question":
         again=_('You wrote {given}; look for "acquired" and {row} in the journal again.'),
         misreadings=(
             Misreading(
-                COMMITTED,
-                lambda e, answer: (
-                    answer == float(e.end(f"{e.numbers['topic']}/{e.numbers['row'].replace(':', '/')}"))
-                    and answer != right(e).value
-                ),
+                COMMITTED, lambda e, answer: answer == float(e.end(_queue(e.numbers))) and answer != right(e).value
             ),
         ),
     )
@@ -137,78 +136,28 @@ def _code(group: str, code: str) -> "Question":
     )
 
 
-def _first(hands: Hands) -> None:
+def _start_member(hands: Hands, group: str, from_where: FromWhere = "CONSUME_FROM_LAST_OFFSET") -> None:
     n = hands.numbers
-    hands.predict("max")
-    hands.act(StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),)))
-    hands.see()
+    topics = (Subscription(n["topic"]),)
+    hands.act(StartConsumer(group=n[group], subscriptions=topics, from_where=from_where))
 
 
-def _second(hands: Hands, *, more: bool) -> None:
-    _first(hands)
-    hands.say(0)
-    hands.why(IN_MEMORY)
-    hands.predict("max")
-    if more:
-        hands.act(
-            SendMessages(topic=hands.numbers["topic"], count=hands.numbers["more"], body_bytes=hands.numbers["bytes"])
-        )
-        hands.wait(5)
-
-
-def _start_second(hands: Hands) -> None:
+def _send_and_start(hands: Hands, group: str) -> None:
     n = hands.numbers
-    hands.act(StartConsumer(group=n["second"], subscriptions=(Subscription(n["topic"]),)))
-    hands.see()
+    hands.act(SendMessages(topic=n["topic"], count=n["more"], body_bytes=n["bytes"]))
+    hands.wait(5)
+    _start_member(hands, group)
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands, more=True)
-    _start_second(hands)
-    taken = _taken(hands.evidence, hands.numbers["second"])
-    hands.say(
-        next(
-            entry.event.start_offset
-            for queue, entry in taken.items()
-            if queue.endswith(hands.numbers["row"].replace(":", "/"))
-        )
-    )
-    hands.why(NOT_FOUND)
-
-
-def _too_early(hands: Hands) -> None:
-    _second(hands, more=False)
-    _start_second(hands)
-
-
-def _same_group(hands: Hands) -> None:
-    _second(hands, more=True)
-    n = hands.numbers
-    hands.act(StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),)))
-    hands.see(20)
-
-
-def _from_first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict("zero")
-    hands.act(
-        StartConsumer(
-            group=n["group"], subscriptions=(Subscription(n["topic"]),), from_where="CONSUME_FROM_FIRST_OFFSET"
-        )
-    )
-    hands.see(20)
-
-
-def _says_end(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(hands.evidence.end(f"{n['topic']}/{n['row'].replace(':', '/')}"))
-
-
-def _thinks_stored(hands: Hands) -> None:
-    _first(hands)
-    hands.say(0)
-    hands.why("stored")
+SOLUTION = Solution(
+    SolvedStep(predict="max", do=lambda h: _start_member(h, "group"), say=0, why=IN_MEMORY),
+    SolvedStep(
+        predict="max",
+        do=lambda h: _send_and_start(h, "second"),
+        say=lambda h: _taken(h.evidence, h.numbers["second"])[_queue(h.numbers)].event.start_offset,
+        why=NOT_FOUND,
+    ),
+)
 
 
 EARLY = _(
@@ -265,12 +214,31 @@ START_OFFSET = Lab(
             hints=(_("Here memory means the last 40 % of 256 KiB, counted back from the end of the log."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("too early", "the second new group differs by itself", EARLY, _too_early),
-        WrongScript("same group", "every new member is a new group", SAME, _same_group),
-        WrongScript("from first", "FIRST and LAST decide alone", FROM_FIRST, _from_first),
-        WrongScript("says end", "the start is where it is now", COMMITTED, _says_end),
-        WrongScript("thinks stored", "a new group has an offset", STORED, _thinks_stored),
+        SOLUTION.wrong(
+            "too early", "the second new group differs by itself", EARLY, at=2, do=lambda h: _start_member(h, "second")
+        ),
+        SOLUTION.wrong(
+            "same group",
+            "every new member is a new group",
+            SAME,
+            at=2,
+            do=lambda h: _send_and_start(h, "group"),
+            within_s=20,
+        ),
+        SOLUTION.wrong(
+            "from first",
+            "FIRST and LAST decide alone",
+            FROM_FIRST,
+            at=1,
+            predict="zero",
+            do=lambda h: _start_member(h, "group", "CONSUME_FROM_FIRST_OFFSET"),
+            within_s=20,
+        ),
+        SOLUTION.wrong(
+            "says end", "the start is where it is now", COMMITTED, at=1, say=lambda h: h.evidence.end(_queue(h.numbers))
+        ),
+        SOLUTION.wrong("thinks stored", "a new group has an offset", STORED, at=1, why="stored"),
     ),
 )

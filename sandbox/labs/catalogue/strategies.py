@@ -4,11 +4,13 @@ from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsu
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import assignments
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -91,9 +93,9 @@ def _rests_on(evidence: Evidence) -> tuple[int, ...]:
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
-    n, join, after = evidence.numbers, _join(evidence), _after(evidence)
+    join, after = _join(evidence), _after(evidence)
     if join is None:
-        return Verdict.not_yet(_("The group still has {members} members."), members=n["members"])
+        return Verdict.not_yet(_("The group still has {members} members."))
     if other := {event.strategy for event in after.values()} - {"AVG"}:
         return Verdict.wrong(
             _("The group uses {strategy}: this step starts with AVG. Set AVG again, then add one more member."),
@@ -105,7 +107,6 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("With AVG, {moves} of {queues} queues changed their owner."),
         moves=len(_moves(evidence)),
-        queues=n["queues"],
         rests_on=_rests_on(evidence),
     )
 
@@ -141,69 +142,25 @@ def _add(hands: Hands) -> None:
     hands.act(StartConsumer(group=hands.numbers["group"]))
 
 
-def _set(hands: Hands, strategy: StrategyName) -> None:
+def _set_and_add(hands: Hands, strategy: StrategyName, after_s: float = DIVIDED_WITHIN_S) -> None:
     hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))
-    hands.wait(DIVIDED_WITHIN_S)
-
-
-def _owners_on_board(hands: Hands) -> dict[str, str]:
-    n = hands.numbers
-    return {key: row["owner"] for key, row in hands.read(f"board/{n['group']}/{n['topic']}")["queues"].items()}
-
-
-def _counted(hands: Hands) -> int:
-    """Adds a member, and counts on the board whose row has another owner then."""
-    had = _owners_on_board(hands)
+    if after_s:
+        hands.wait(after_s)
     _add(hands)
-    hands.see()
-    return sum(had[key] != owner for key, owner in _owners_on_board(hands).items())
 
 
-def _join_once(hands: Hands) -> int:
-    hands.wait(DIVIDED_WITHIN_S)
-    hands.predict(6)
-    return _counted(hands)
+def _moved_on_the_board(hands: Hands) -> int:
+    """Count the rows that have another owner than before the newest member."""
+    join, rows = _join(hands.evidence), board(hands)["queues"]
+    assert join is not None
+    had = _owners(_before(hands.evidence, join.seq))
+    return sum(rows[":".join(queue.split("/")[1:])]["owner"] != owner for queue, owner in had.items())
 
 
-def _first(hands: Hands) -> None:
-    hands.say(_join_once(hands))
-    hands.why("shifted")
-
-
-def _solve(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(RING)
-    _set(hands, RING)
-    hands.say(_counted(hands))
-    hands.why("uneven")
-
-
-def _says_new_ones(hands: Hands) -> None:
-    _join_once(hands)
-    hands.say(hands.numbers["each"])
-
-
-def _circle(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("AVG_BY_CIRCLE")
-    _set(hands, "AVG_BY_CIRCLE")
-    _add(hands)
-    hands.see(DIVIDED_WITHIN_S)
-
-
-def _unchanged(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("AVG")
-    _add(hands)
-    hands.see(DIVIDED_WITHIN_S)
-
-
-def _together(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(RING)
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=RING))
-    _add(hands)
-    hands.see(2 * DIVIDED_WITHIN_S)
+SOLUTION = Solution(
+    SolvedStep(before=lambda h: h.wait(DIVIDED_WITHIN_S), predict=6, do=_add, say=_moved_on_the_board, why="shifted"),
+    SolvedStep(predict=RING, do=lambda h: _set_and_add(h, RING), say=_moved_on_the_board, why="uneven"),
+)
 
 
 NEW_ONES = _(
@@ -319,11 +276,36 @@ STRATEGIES = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("says new ones", "only the new member's queues move", NEW_ONES, _says_new_ones),
-        WrongScript("circle", "assigning in turns moves few queues", OTHER, _circle),
-        WrongScript("unchanged", "all strategies move the same number of queues", STILL_AVG, _unchanged),
-        WrongScript("together", "two simultaneous changes can be distinguished", TOGETHER, _together),
+        SOLUTION.wrong(
+            "says new ones", "only the new member's queues move", NEW_ONES, at=1, say=lambda h: h.numbers["each"]
+        ),
+        SOLUTION.wrong(
+            "circle",
+            "assigning in turns moves few queues",
+            OTHER,
+            at=2,
+            predict="AVG_BY_CIRCLE",
+            do=lambda h: _set_and_add(h, "AVG_BY_CIRCLE"),
+            within_s=DIVIDED_WITHIN_S,
+        ),
+        SOLUTION.wrong(
+            "unchanged",
+            "all strategies move the same number of queues",
+            STILL_AVG,
+            at=2,
+            predict="AVG",
+            do=_add,
+            within_s=DIVIDED_WITHIN_S,
+        ),
+        SOLUTION.wrong(
+            "together",
+            "two simultaneous changes can be distinguished",
+            TOGETHER,
+            at=2,
+            do=lambda h: _set_and_add(h, RING, 0),
+            within_s=2 * DIVIDED_WITHIN_S,
+        ),
     ),
 )

@@ -4,9 +4,10 @@ from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsu
 from sandbox.journal.events import ActionTaken, SubscriptionChanged
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import EventClick, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -63,17 +64,13 @@ def _is_replaced(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     started = evidence.actions("StartConsumer")
     if not started:
-        return Verdict.not_yet(_("{other} has not joined yet."), other=n["other"])
+        return Verdict.not_yet(_("{other} has not joined yet."))
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
-        return Verdict.wrong(
-            OTHER_GROUP, given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1]]
-        )
+        return Verdict.wrong(OTHER_GROUP, given=fields["group"], rests_on=[started[-1]])
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
-        return Verdict.wrong(
-            SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"], rests_on=[started[-1]]
-        )
+        return Verdict.wrong(SAME, rests_on=[started[-1]])
     passed_s = evidence.passed_s(replaced.at_ms)
     if passed_s < SETTLED_S + WATCH_S:
         return Verdict.not_yet(
@@ -117,10 +114,10 @@ def _is_mended(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Each member still has its own subscription."))
     mended = changed.get(n["other"])
     if mended is None:
-        return Verdict.wrong(FIRST, other=n["other"], kept=n["kept"], rests_on=changed.values())
+        return Verdict.wrong(FIRST, rests_on=changed.values())
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
-        return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended])
+        return Verdict.wrong(SWAPPED, expression=expression, rests_on=[mended])
     from_ms = mended.at_ms + SETTLED_S * 1000
     passed_s = evidence.passed_s(mended.at_ms)
     read = _read(evidence, n["lost"], from_ms)
@@ -130,7 +127,6 @@ def _is_mended(evidence: Evidence) -> Verdict:
         )
     return Verdict.met(
         _("Messages with {lost} are consumed again, {count} so far."),
-        lost=n["lost"],
         count=len(read),
         rests_on=[mended, read[0], read[-1]],
     )
@@ -147,57 +143,29 @@ def _skipped(evidence: Evidence) -> Truth:
     return Truth(float(max(numbers) - min(numbers) + 1 - len(numbers)) if numbers else 0.0)
 
 
-def _first(hands: Hands, expression: str) -> None:
+def _join(hands: Hands, expression: str, group: str = "") -> None:
     n = hands.numbers
-    hands.wait(20)
-    hands.predict("other")
-    hands.act(StartConsumer(actor=n["other"], group=n["group"], subscriptions=(Subscription(n["topic"], expression),)))
-    hands.see(60)
+    topics = (Subscription(n["topic"], n[expression]),)
+    hands.act(StartConsumer(actor=n["other"], group=group or n["group"], subscriptions=topics))
 
 
-def _second(hands: Hands) -> None:
-    _first(hands, hands.numbers["kept"])
-    hands.say("lost")
-    hands.why(str(hands.evidence.of(SubscriptionChanged, since=0)[-1].seq))
-    hands.predict("gone")
+def _subscribe(hands: Hands, label: str, expression: str) -> None:
+    hands.act(ChangeActor(actor=hands.numbers[label], expression=hands.numbers[expression]))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["other"], expression=hands.numbers["both"]))
-    hands.see(60)
-    hands.say(float(str(_skipped(hands.evidence).value)))
-    hands.why("passed")
-
-
-def _another_group(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict("nothing")
-    hands.act(
-        StartConsumer(actor=n["other"], group=f"{n['group']}-2", subscriptions=(Subscription(n["topic"], n["kept"]),))
-    )
-    hands.see(10)
-
-
-def _sees_nothing(hands: Hands) -> None:
-    _first(hands, hands.numbers["kept"])
-    hands.say("none")
-
-
-def _same_expression(hands: Hands) -> None:
-    _first(hands, hands.numbers["both"])
-
-
-def _changes_the_first(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["one"], expression=hands.numbers["both"]))
-    hands.see(30)
-
-
-def _swaps(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["other"], expression=hands.numbers["lost"]))
-    hands.see(30)
+SOLUTION = Solution(
+    SolvedStep(
+        before=lambda h: h.wait(20),
+        predict="other",
+        do=lambda h: _join(h, "kept"),
+        within_s=60,
+        say="lost",
+        why=lambda h: str(h.evidence.of(SubscriptionChanged, since=0)[-1].seq),
+    ),
+    SolvedStep(
+        predict="gone", do=lambda h: _subscribe(h, "other", "both"), within_s=60, say=answer_of(_skipped), why="passed"
+    ),
+)
 
 
 OTHER_GROUP = _("{given} is another group, which receives every message anyway; {other} must join {group}.")
@@ -293,12 +261,37 @@ TWO_SUBSCRIPTIONS = Lab(
             hints=(_("Which member subscribes to {kept} only?"),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another group", "groups share messages", OTHER_GROUP, _another_group),
-        WrongScript("sees nothing", "each member gets what it subscribed to", NONE, _sees_nothing),
-        WrongScript("same expression", "a new member changes nothing by itself", SAME, _same_expression),
-        WrongScript("changes the first", "the newest subscription is enough", FIRST, _changes_the_first),
-        WrongScript("swaps", "members divide the tags among them", SWAPPED, _swaps),
+        SOLUTION.wrong(
+            "another group",
+            "groups share messages",
+            OTHER_GROUP,
+            at=1,
+            before=None,
+            predict="nothing",
+            do=lambda h: _join(h, "kept", f"{h.numbers['group']}-2"),
+            within_s=10,
+        ),
+        SOLUTION.wrong("sees nothing", "each member gets what it subscribed to", NONE, at=1, say="none"),
+        SOLUTION.wrong(
+            "same expression", "a new member changes nothing by itself", SAME, at=1, do=lambda h: _join(h, "both")
+        ),
+        SOLUTION.wrong(
+            "changes the first",
+            "the newest subscription is enough",
+            FIRST,
+            at=2,
+            do=lambda h: _subscribe(h, "one", "both"),
+            within_s=30,
+        ),
+        SOLUTION.wrong(
+            "swaps",
+            "members divide the tags among them",
+            SWAPPED,
+            at=2,
+            do=lambda h: _subscribe(h, "other", "lost"),
+            within_s=30,
+        ),
     ),
 )

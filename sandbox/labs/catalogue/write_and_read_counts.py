@@ -3,11 +3,13 @@
 from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -65,9 +67,7 @@ def _unread(evidence: Evidence) -> list[str]:
 def _is_stranded(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(
-            _("{topic} still has {low} write queues and {low} read queues."), topic=n["topic"], low=n["low"]
-        )
+        return Verdict.not_yet(_("{topic} still has {low} write queues and {low} read queues."))
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == read:
         return Verdict.wrong(BOTH, write=write, rests_on=[changed])
@@ -78,18 +78,13 @@ def _is_stranded(evidence: Evidence) -> Verdict:
             _("There are {write} write queues and {read} read queues: the step asks for {high} and {low}."),
             write=write,
             read=read,
-            high=n["high"],
-            low=n["low"],
             rests_on=[changed],
         )
     full = [queue for queue in _unread(evidence) if evidence.end(queue) >= STORED]
     if len(full) < n["low"]:
-        return Verdict.not_yet(
-            _("{now} of the {low} new queues have {stored} messages."), now=len(full), low=n["low"], stored=STORED
-        )
+        return Verdict.not_yet(_("{now} of the {low} new queues have {stored} messages."), now=len(full), stored=STORED)
     return Verdict.met(
         _("{low} queues have messages, but no member reads them."),
-        low=n["low"],
         rests_on=[changed, *(_stored(evidence, queue)[0].seq for queue in full)],
     )
 
@@ -102,9 +97,9 @@ def _stranded(evidence: Evidence) -> Truth:
 def _is_read(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("Messages are still stored in {low} queues that no member reads."), low=n["low"])
+        return Verdict.not_yet(_("Messages are still stored in {low} queues that no member reads."))
     if changed.event.read_queues < n["high"]:
-        return Verdict.wrong(SHRUNK, low=n["low"], read=changed.event.read_queues, rests_on=[changed])
+        return Verdict.wrong(SHRUNK, read=changed.event.read_queues, rests_on=[changed])
     missing = {
         queue: set(range(_end_at(evidence, queue, changed.seq))) - _read_offsets(evidence, queue) for queue in _upper(n)
     }
@@ -128,10 +123,6 @@ def _first_read(evidence: Evidence) -> list[int]:
     return sorted({row.seq for row in rows if row.offset == 0 and row.queue in _upper(evidence.numbers)})
 
 
-def _fate(evidence: Evidence) -> Truth:
-    return Truth("first", tuple(_first_read(evidence))) if _first_read(evidence) else Truth("skipped")
-
-
 def _silent(evidence: Evidence) -> list[str]:
     """Members all of whose queues are new ones."""
     n, upper = evidence.numbers, set(_upper(evidence.numbers))
@@ -145,14 +136,13 @@ def _silent(evidence: Evidence) -> list[str]:
 def _is_quiet(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("Messages are still stored in all {high} queues."), high=n["high"])
+        return Verdict.not_yet(_("Messages are still stored in all {high} queues."))
     if changed.event.read_queues < n["high"]:
-        return Verdict.wrong(READS_LESS, read=changed.event.read_queues, high=n["high"], rests_on=[changed])
+        return Verdict.wrong(READS_LESS, read=changed.event.read_queues, rests_on=[changed])
     if changed.event.write_queues != n["low"]:
         return Verdict.wrong(
             _("There are {write} write queues: the step asks for {low}."),
             write=changed.event.write_queues,
-            low=n["low"],
             rests_on=[changed],
         )
     newest = max(_stored(evidence, queue)[-1].at_ms for queue in _upper(n))
@@ -180,68 +170,26 @@ def _change(hands: Hands, write: str, read: str) -> None:
     hands.act(ChangeTopic(topic=n["topic"], write_queues=n[write], read_queues=n[read]))
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(hands.numbers["low"])
-    _change(hands, "high", "low")
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
+def _written_only(hands: Hands) -> int:
+    """Count the rows of the Topics page."""
     topics = {topic["topic"]: topic for topic in hands.read("topics")["topics"]}
-    queues = topics[hands.numbers["topic"]]["queues"]
-    hands.say(sum(row["use"] == "wo" and int(row["max"]) > 0 for row in queues))
-    hands.why("route")
-    hands.predict("first")
+    return sum(row["use"] == "wo" and int(row["max"]) > 0 for row in topics[hands.numbers["topic"]]["queues"])
 
 
-def _third(hands: Hands) -> None:
-    _second(hands)
-    _change(hands, "high", "high")
-    hands.see()
-    hands.predict(1)
-
-
-def _solve(hands: Hands) -> None:
-    n = hands.numbers
-    _third(hands)
-    _change(hands, "low", "high")
-    hands.see()
-    queues = hands.read(f"board/{n['group']}/{n['topic']}")["queues"]
+def _without_messages(hands: Hands) -> int:
     ids: dict[str, list[int]] = {}
-    for key, row in queues.items():
+    for key, row in board(hands)["queues"].items():
         ids.setdefault(row["owner"], []).append(int(key.split(":")[1]))
-    hands.say(sum(min(mine) >= n["low"] for mine in ids.values()))
-    hands.why("divided")
+    return sum(min(mine) >= hands.numbers["low"] for mine in ids.values())
 
 
-def _both(hands: Hands) -> None:
-    hands.predict(0)
-    _change(hands, "high", "high")
-    hands.see(5)
-
-
-def _turned(hands: Hands) -> None:
-    hands.predict(0)
-    _change(hands, "low", "high")
-    hands.see(5)
-
-
-def _shrunk(hands: Hands) -> None:
-    _second(hands)
-    _change(hands, "low", "low")
-    hands.see(5)
-
-
-def _says_none(hands: Hands) -> None:
-    _first(hands)
-    hands.say(0)
-
-
-def _reads_less(hands: Hands) -> None:
-    _third(hands)
-    _change(hands, "low", "low")
-    hands.see(5)
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["low"], do=lambda h: _change(h, "high", "low"), say=_written_only, why="route"
+    ),
+    SolvedStep(predict="first", do=lambda h: _change(h, "high", "high")),
+    SolvedStep(predict=1, do=lambda h: _change(h, "low", "high"), say=_without_messages, why="divided"),
+)
 
 
 BOTH = _(
@@ -330,7 +278,7 @@ WRITE_AND_READ_COUNTS = Lab(
                     first=_("They are read, starting with the first one."),
                     skipped=_("They are skipped: a new queue is read from its end."),
                 ),
-                right=_fate,
+                right=lambda e: Truth("first", tuple(_first_read(e))) if _first_read(e) else Truth("skipped"),
             ),
             check=_is_read,
             hints=(
@@ -374,12 +322,42 @@ WRITE_AND_READ_COUNTS = Lab(
             hints=(_("AVG assigns neighboring queues: queues 0 and 1 to the first member."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("both", "a topic has one number of queues", BOTH, _both),
-        WrongScript("turned", "what is read can be less than what is written to by itself", TURNED, _turned),
-        WrongScript("says none", "every queue with messages has a reader", NONE, _says_none),
-        WrongScript("shrunk", "fewer queues to write bring back what waits", SHRUNK, _shrunk),
-        WrongScript("reads less", "queues to read follow those to write", READS_LESS, _reads_less),
+        SOLUTION.wrong(
+            "both",
+            "a topic has one number of queues",
+            BOTH,
+            at=1,
+            predict=0,
+            do=lambda h: _change(h, "high", "high"),
+            within_s=5,
+        ),
+        SOLUTION.wrong(
+            "turned",
+            "what is read can be less than what is written to by itself",
+            TURNED,
+            at=1,
+            predict=0,
+            do=lambda h: _change(h, "low", "high"),
+            within_s=5,
+        ),
+        SOLUTION.wrong("says none", "every queue with messages has a reader", NONE, at=1, say=0),
+        SOLUTION.wrong(
+            "shrunk",
+            "fewer queues to write bring back what waits",
+            SHRUNK,
+            at=2,
+            do=lambda h: _change(h, "low", "low"),
+            within_s=5,
+        ),
+        SOLUTION.wrong(
+            "reads less",
+            "queues to read follow those to write",
+            READS_LESS,
+            at=3,
+            do=lambda h: _change(h, "low", "low"),
+            within_s=5,
+        ),
     ),
 )
