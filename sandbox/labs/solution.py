@@ -6,7 +6,7 @@ SOLUTION = Solution(
 )
 ...
 solve=SOLUTION,
-wrong=(SOLUTION.wrong("says the burst", "everything comes again", BURST, at=2, say=32),)
+wrong=(SOLUTION.wrong("says the burst", "everything comes again", BURST).at(2, say=32),)
 """
 
 from collections.abc import Callable
@@ -62,15 +62,28 @@ class Solution:
         changed = self.steps[step - 1]._replace(**changes)
         return Solution(*self.steps[: step - 1], changed, *self.steps[step:])
 
-    def wrong(self, name: str, misconception: str, sentence: str, at: int, **changes: Any) -> WrongScript:
-        """Make the script that is the solving one up to what differs in one step, and ends there.
+    def wrong(self, name: str, misconception: str, sentence: str) -> "Mistake":
+        """Begin a wrong script: `SOLUTION.wrong("late", "a crash always repeats", LATE).at(2, do=wait(60))`."""
+        return Mistake(self, name, misconception, sentence)
 
-        With `do=_crash` it ends before the step's questions, with `say=7` it ends with that answer.
+
+class Mistake(NamedTuple):
+    """A misconception, and the sentence that answers it; `at` says what a student who has it does otherwise."""
+
+    solution: Solution
+    name: str
+    misconception: str
+    sentence: str
+
+    def at(self, step: int, **changes: Any) -> WrongScript:
+        """Make the script that is the solving one up to what differs in this step, and ends there.
+
+        With `do=crash("one")` it ends before the step's questions, with `say=7` it ends with that answer.
         """
-        *right, last = self.changed(at, **changes).steps[:at]
+        *right, last = self.solution.changed(step, **changes).steps[:step]
         if "why" not in changes:
             last = last._replace(why=None, say=last.say if "say" in changes else None)
-        return WrongScript(name, misconception, sentence, Solution(*right, last))
+        return WrongScript(self.name, self.misconception, self.sentence, Solution(*right, last))
 
 
 def answer_of(right: Callable[[Evidence], Truth]) -> Reply:

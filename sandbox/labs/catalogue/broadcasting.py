@@ -1,21 +1,14 @@
 """Lab 11: broadcasting beside clustering."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, StartConsumer
 from sandbox.journal.events import ActionTaken, OffsetsPersisted, QueueTaken
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import act, crash, restart, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -44,14 +37,10 @@ def _derive(n: Numbers) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        *(StartConsumer(actor=label, group=n["group"], subscriptions=topics, work_ms=(20, 60)) for label in CLERKS),
-        *(
-            StartConsumer(actor=label, group=n["second"], subscriptions=topics, model="BROADCASTING", work_ms=(20, 60))
-            for label in SCREENS
-        ),
+        topic(n, QUEUES),
+        *(member(n, actor=label, work_ms=(20, 60)) for label in CLERKS),
+        *(member(n, group="second", actor=label, model="BROADCASTING", work_ms=(20, 60)) for label in SCREENS),
     )
 
 
@@ -231,50 +220,25 @@ def _begin_of_q0(evidence: Evidence) -> Truth:
     return field_of(first(began), "start_offset")
 
 
-def _send(hands: Hands) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-
-
-def _away(hands: Hands, *labels: str, back: bool = True) -> None:
-    for label in labels:
-        hands.act(CrashActor(actor=label))
-    hands.wait(2)
-    _send(hands)
-    hands.wait(5)
-    for label in labels if back else ():
-        hands.act(RestartActor(actor=label))
-
-
-def _crash_late(hands: Hands) -> None:
-    _send(hands)
-    hands.wait(5)
-    hands.act(CrashActor(actor="left"))
-    hands.act(CrashActor(actor="screen"))
-
-
-def _add(hands: Hands, group: str) -> None:
-    hands.act(StartConsumer(group=hands.numbers[group]))
-
-
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(5),
+        before=wait(5),
         predict=lambda h: 2 * h.numbers["burst"],
-        do=_send,
+        do=send("burst"),
         within_s=30,
         say=lambda h: len(_got(h.evidence, "group", CLERKS[0])),
         why="own",
     ),
     SolvedStep(
         predict=lambda h: h.numbers["burst"],
-        do=lambda h: _away(h, "left", "screen"),
+        do=(crash("left", "screen"), wait(2), send("burst"), wait(5), restart("left", "screen")),
         within_s=90,
         say=lambda h: len(_got(h.evidence, "second", SCREENS[0])),
         why="same_id",
     ),
     SolvedStep(
         predict=0,
-        do=lambda h: _add(h, "second"),
+        do=act(lambda n: StartConsumer(group=n["second"])),
         within_s=40,
         say=lambda h: _began(h.evidence)[0].event.start_offset,
         why="no_file",
@@ -411,33 +375,22 @@ BROADCASTING = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "says all",
-            "every member of every group receives every message",
-            EVERY,
-            at=1,
-            say=lambda h: h.numbers["burst"],
+        SOLUTION.wrong("says all", "every member of every group receives every message", EVERY).at(
+            1, say=lambda h: h.numbers["burst"]
         ),
-        SOLUTION.wrong("thinks broker", "the broker stores all offsets", IN_BROKER, at=1, why="broker"),
-        SOLUTION.wrong("crashes late", "a crash undoes deliveries", LATE, at=2, do=_crash_late, within_s=30),
-        SOLUTION.wrong(
-            "no screen",
-            "clustering and broadcasting members behave the same",
-            STILL_RUNS,
-            at=2,
-            do=lambda h: _away(h, "left", back=False),
-            within_s=30,
+        SOLUTION.wrong("thinks broker", "the broker stores all offsets", IN_BROKER).at(1, why="broker"),
+        SOLUTION.wrong("crashes late", "a crash undoes deliveries", LATE).at(
+            2, do=(send("burst"), wait(5), crash("left", "screen")), within_s=30
         ),
-        SOLUTION.wrong(
-            "screen only", "one group is enough to see the difference", ONE_GROUP, at=2, do=lambda h: _away(h, "screen")
+        SOLUTION.wrong("no screen", "clustering and broadcasting members behave the same", STILL_RUNS).at(
+            2, do=(crash("left"), wait(2), send("burst"), wait(5)), within_s=30
         ),
-        SOLUTION.wrong("thinks missed", "a broadcasting member loses its offsets", MISSED, at=2, say=0),
-        SOLUTION.wrong(
-            "other group",
-            "a new member starts the same in both models",
-            OTHER_GROUP,
-            at=3,
-            do=lambda h: _add(h, "group"),
+        SOLUTION.wrong("screen only", "one group is enough to see the difference", ONE_GROUP).at(
+            2, do=(crash("screen"), wait(2), send("burst"), wait(5), restart("screen"))
+        ),
+        SOLUTION.wrong("thinks missed", "a broadcasting member loses its offsets", MISSED).at(2, say=0),
+        SOLUTION.wrong("other group", "a new member starts the same in both models", OTHER_GROUP).at(
+            3, do=act(lambda n: StartConsumer(group=n["group"]))
         ),
     ),
 )

@@ -3,25 +3,17 @@
 A consumer waits `awaitTerminationMillisWhenShutdown`, which is 0, for its listeners (client-behaviour.md 4).
 """
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import header
+from sandbox.labs.deeds import crash, restart, send, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import finished_twice, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.queue_moves import given_again
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -43,15 +35,9 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(
-                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
-            )
-            for label in ("one", "other")
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=n[label], threads=2, work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
     )
 
 
@@ -141,26 +127,14 @@ def _is_hand_over(evidence: Evidence, answer: Answer) -> bool:
     return answer in {str(seq) for seq in seqs}
 
 
-def _send_and(hands: Hands, end: type[StopActor] | type[CrashActor], label: str, after_s: float = 0) -> None:
-    """Send the burst, and end a member while it works, or later."""
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(1.5 + after_s)
-    hands.act(end(actor=hands.numbers[label]))
-
-
-def _restart(hands: Hands) -> None:
-    hands.act(RestartActor(actor=hands.numbers["one"]))
-    hands.wait(10)
-
-
 SOLUTION = Solution(
     SolvedStep(
-        predict=0, do=lambda h: _send_and(h, StopActor, "one"), say=lambda h: header(h, "delivered_again"), why="work"
+        predict=0, do=(send("burst"), wait(1.5), stop("one")), say=lambda h: header(h, "delivered_again"), why="work"
     ),
     SolvedStep(
-        before=_restart,
+        before=(restart("one"), wait(10)),
         predict=10,
-        do=lambda h: _send_and(h, CrashActor, "other"),
+        do=(send("burst"), wait(1.5), crash("other")),
         say=lambda h: h.evidence.of(CrashRepeated)[0].event.count,
         why=lambda h: str(h.evidence.actions("CrashActor")[0].seq),
     ),
@@ -253,32 +227,18 @@ CRASH_AND_STOP = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "stopped", "a stop is a crash", STOPPED, at=2, do=lambda h: _send_and(h, StopActor, "other"), within_s=30
+        SOLUTION.wrong("stopped", "a stop is a crash", STOPPED).at(
+            2, do=(send("burst"), wait(1.5), stop("other")), within_s=30
         ),
-        SOLUTION.wrong(
-            "too late",
-            "a crash always repeats",
-            TOO_LATE,
-            at=2,
-            do=lambda h: _send_and(h, CrashActor, "other", 30),
-            within_s=PATIENCE_S + 5,
+        SOLUTION.wrong("too late", "a crash always repeats", TOO_LATE).at(
+            2, do=(send("burst"), wait(31.5), crash("other")), within_s=PATIENCE_S + 5
         ),
-        SOLUTION.wrong("burst", "everything comes again", BURST, at=2, say=lambda h: h.numbers["burst"]),
-        SOLUTION.wrong(
-            "hand-over",
-            "the rebalance repeats messages",
-            HAND_OVER,
-            at=2,
-            why=lambda h: str(h.evidence.of(QueueTaken)[-1].seq),
+        SOLUTION.wrong("burst", "everything comes again", BURST).at(2, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong("hand-over", "the rebalance repeats messages", HAND_OVER).at(
+            2, why=lambda h: str(h.evidence.of(QueueTaken)[-1].seq)
         ),
-        SOLUTION.wrong(
-            "crashed first",
-            "a crash is a stop",
-            CRASHED,
-            at=1,
-            do=lambda h: _send_and(h, CrashActor, "one"),
-            within_s=20,
+        SOLUTION.wrong("crashed first", "a crash is a stop", CRASHED).at(
+            1, do=(send("burst"), wait(1.5), crash("one")), within_s=20
         ),
     ),
 )

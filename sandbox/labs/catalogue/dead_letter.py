@@ -1,21 +1,13 @@
 """Lab N2: a poison message goes to the dead letters."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    ResendMessage,
-    RowToSend,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, ResendMessage, RowToSend, SendMessages
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import act, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of, field_of
@@ -40,8 +32,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=2, read_queues=2),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 60)),
+        topic(n, 2),
+        member(n, actor=n["one"], work_ms=(20, 60)),
         ChangeActor(actor=n["one"], handler=f"reject {n['key']}"),
     )
 
@@ -143,33 +135,16 @@ def _since_resent(evidence: Evidence) -> Truth:
     return count_of(_tries(evidence, resent[-1].seq) if resent else [])
 
 
-def _send_poison(hands: Hands) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], rows=(RowToSend(key=n["key"], body="total: none"),)))
-
-
-def _mend(hands: Hands) -> None:
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
-
-
-def _resend(hands: Hands) -> None:
-    hands.act(ResendMessage(topic=DEAD + hands.numbers["group"], broker="broker-a", queue_id=0, offset=0))
-
-
-def _mend_and_resend(hands: Hands) -> None:
-    _mend(hands)
-    _resend(hands)
-
-
-def _mend_early(hands: Hands) -> None:
-    hands.wait(120)
-    _mend(hands)
-
-
+MEND = act(lambda n: ChangeActor(actor=n["one"], handler=n["good"]))
+RESEND = act(lambda n: ResendMessage(topic=DEAD + n["group"], broker="broker-a", queue_id=0, offset=0))
 SOLUTION = Solution(
-    SolvedStep(predict=10, do=_send_poison, say=lambda h: _retries(h.evidence)[0].event.delay_level),
+    SolvedStep(
+        predict=10,
+        do=act(lambda n: SendMessages(topic=n["topic"], rows=(RowToSend(key=n["key"], body="total: none"),))),
+        say=lambda h: _retries(h.evidence)[0].event.delay_level,
+    ),
     SolvedStep(predict=RETRIES_MOST, within_s=UNTIL_DEAD_S, say=lambda h: len(_tries(h.evidence)), why="given_up"),
-    SolvedStep(predict=1, do=_mend_and_resend, within_s=30, say=1, why="by_hand"),
+    SolvedStep(predict=1, do=(MEND, RESEND), within_s=30, say=1, why="by_hand"),
 )
 
 
@@ -281,16 +256,9 @@ DEAD_LETTER = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "other key",
-            "any message fails",
-            OTHER_KEY,
-            at=1,
-            do=lambda h: h.act(SendMessages(topic=h.numbers["topic"], count=5)),
-            within_s=20,
-        ),
-        SOLUTION.wrong("mends early", "retries are the dead letters", EARLY, at=2, do=_mend_early, within_s=600),
-        SOLUTION.wrong("says retries", "the first delivery is a retry", RETRIES, at=2, say=RETRIES_MOST),
-        SOLUTION.wrong("resends unmended", "sending again is the cure", UNMENDED, at=3, do=_resend),
+        SOLUTION.wrong("other key", "any message fails", OTHER_KEY).at(1, do=send(5), within_s=20),
+        SOLUTION.wrong("mends early", "retries are the dead letters", EARLY).at(2, do=(wait(120), MEND), within_s=600),
+        SOLUTION.wrong("says retries", "the first delivery is a retry", RETRIES).at(2, say=RETRIES_MOST),
+        SOLUTION.wrong("resends unmended", "sending again is the cure", UNMENDED).at(3, do=RESEND),
     ),
 )

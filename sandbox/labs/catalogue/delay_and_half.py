@@ -2,16 +2,7 @@
 
 from typing import Any, Literal
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    EndTransaction,
-    SendMessages,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, EndTransaction, SendMessages, StartProducer
 from sandbox.journal.events import (
     ActionTaken,
     DelayedMessageDue,
@@ -22,11 +13,13 @@ from sandbox.journal.events import (
 )
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of, field_of
@@ -51,8 +44,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        topic(n, 1),
+        member(n, actor="reader", work_ms=(20, 40)),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
         StartProducer(actor=TILL, topic=n["topic"], transactional=True, rate_per_s=0),
         ChangeActor(actor=TILL, handler="silent"),
@@ -187,43 +180,40 @@ def _are_ended(evidence: Evidence) -> Verdict:
     )
 
 
-def _send(hands: Hands, level: int) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=hands.numbers["key"], delay_level=level))
+def _prepare(handler: str) -> Deed:
+    def until_prepared(hands: Hands) -> None:
+        while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
+            hands.wait(0.5)
+
+    return (
+        act(lambda n: ChangeActor(actor=TILL, rate_per_s=1, handler=handler)),
+        until_prepared,
+        act(lambda n: ChangeActor(actor=TILL, rate_per_s=0)),
+    )
 
 
-def _prepare(hands: Hands, handler: str) -> None:
-    hands.act(ChangeActor(actor=TILL, rate_per_s=1, handler=handler))
-    while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
-        hands.wait(0.5)
-    hands.act(ChangeActor(actor=TILL, rate_per_s=0))
+def _finish(*outcomes: Literal["commit", "rollback"]) -> Deed:
+    def finish(hands: Hands) -> None:
+        for prepared, outcome in zip(_prepared(hands.evidence, since=0), outcomes, strict=False):
+            hands.act(EndTransaction(transaction_id=prepared.event.transaction_id, outcome=outcome))
+            hands.wait(1)
 
-
-def _finish(hands: Hands, *outcomes: Literal["commit", "rollback"]) -> None:
-    prepared = [entry.event.transaction_id for entry in _prepared(hands.evidence, since=0)]
-    for transaction_id, outcome in zip(prepared, outcomes, strict=False):
-        hands.act(EndTransaction(transaction_id=transaction_id, outcome=outcome))
-        hands.wait(1)
+    return finish
 
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(3),
+        before=wait(3),
         predict="other",
-        do=lambda h: _send(h, h.numbers["level"]),
+        do=act(lambda n: SendMessages(topic=n["topic"], count=1, key=n["key"], delay_level=n["level"])),
         within_s=60,
         say=lambda h: h.evidence.of(MessagesStored, topic=SCHEDULE_TOPIC)[0].event.queue_id,
         why="copied",
     ),
-    SolvedStep(
-        predict=0,
-        do=lambda h: _prepare(h, "silent"),
-        within_s=130,
-        say=lambda h: len(_prepared(h.evidence)),
-        why="asks",
-    ),
+    SolvedStep(predict=0, do=_prepare("silent"), within_s=130, say=lambda h: len(_prepared(h.evidence)), why="asks"),
     SolvedStep(
         predict=1,
-        do=lambda h: _finish(h, "commit", "rollback"),
+        do=_finish("commit", "rollback"),
         within_s=10,
         say=lambda h: str(row(h, f"{BROKER}:0")["max"]),
         why="stays",
@@ -353,22 +343,16 @@ DELAY_AND_HALF = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "at once", "a message is visible as soon as it is sent", NOT_DELAYED, at=1, do=lambda h: _send(h, 0)
+        SOLUTION.wrong("at once", "a message is visible as soon as it is sent", NOT_DELAYED).at(
+            1, do=act(lambda n: SendMessages(topic=n["topic"], count=1, key=n["key"]))
         ),
-        SOLUTION.wrong(
-            "level", "levels and queues have the same numbers", LEVEL, at=1, say=lambda h: h.numbers["level"]
+        SOLUTION.wrong("level", "levels and queues have the same numbers", LEVEL).at(
+            1, say=lambda h: h.numbers["level"]
         ),
-        SOLUTION.wrong(
-            "lets it answer", "a check changes nothing", ANSWERED, at=2, do=lambda h: _prepare(h, "undecided")
+        SOLUTION.wrong("lets it answer", "a check changes nothing", ANSWERED).at(2, do=_prepare("undecided")),
+        SOLUTION.wrong("commits all", "every transaction is committed eventually", ONLY_COMMITS).at(
+            3, do=_finish("commit", "commit")
         ),
-        SOLUTION.wrong(
-            "commits all",
-            "every transaction is committed eventually",
-            ONLY_COMMITS,
-            at=3,
-            do=lambda h: _finish(h, "commit", "commit"),
-        ),
-        SOLUTION.wrong("deleted", "a rollback deletes the half message", DELETED, at=3, why="deleted"),
+        SOLUTION.wrong("deleted", "a rollback deletes the half message", DELETED).at(3, why="deleted"),
     ),
 )

@@ -1,23 +1,15 @@
 """Lab N4: a send that is reported as failed, and a message that is stored."""
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    CutLink,
-    HealLink,
-    RowToSend,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, CutLink, HealLink, RowToSend, SendMessages
 from sandbox.journal.events import ActionTaken, SendFailed
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, send, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
@@ -45,8 +37,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        topic(n, 1),
+        member(n, actor="reader", work_ms=(20, 40)),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
     )
 
@@ -155,60 +147,36 @@ def _status(evidence: Evidence) -> Truth:
     return Truth(failures[-1].event.status, (failures[-1].seq,)) if failures else Truth("none")
 
 
-def _send(hands: Hands, key: str) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=key))
+def _send(name: str) -> Deed:
+    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name]))
 
 
-def _cut_and_send(hands: Hands, a: str, b: str, name: str, *, one_way: bool = True) -> None:
-    hands.act(CutLink(a=a, b=b, one_way=one_way))
-    _send(hands, hands.numbers[name])
+def _cut(a: str, b: str, *, one_way: bool = True) -> Deed:
+    return act(lambda n: CutLink(a=a, b=b, one_way=one_way))
 
 
-def _send_and_cut(hands: Hands) -> None:
-    _send(hands, hands.numbers["paid"])
-    hands.wait(2)
-    hands.act(CutLink(a=BROKER, b=CONSOLE, one_way=True))
-
-
-def _heal(hands: Hands) -> None:
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-
-
-def _lose_request(hands: Hands, *, reconnect: bool = True) -> None:
-    _heal(hands)
-    if reconnect:
-        _send(hands, "hello")
-        hands.wait(2)
-    _cut_and_send(hands, CONSOLE, BROKER, "lost")
-
-
-def _send_both(hands: Hands) -> None:
-    _heal(hands)
-    n = hands.numbers
-    rows = tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost"))
-    hands.act(SendMessages(topic=n["topic"], rows=rows))
-
-
-def _send_one(hands: Hands) -> None:
-    _heal(hands)
-    _send(hands, hands.numbers["lost"])
-
-
-def _forget_to_heal(hands: Hands) -> None:
-    _send(hands, hands.numbers["paid"])
-    _send(hands, hands.numbers["lost"])
-
-
+HEAL = act(lambda n: HealLink(a=BROKER, b=CONSOLE))
+SEND_BOTH = act(
+    lambda n: SendMessages(
+        topic=n["topic"], rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost"))
+    )
+)
 SOLUTION = Solution(
     SolvedStep(
         predict=1,
-        do=lambda h: _cut_and_send(h, BROKER, CONSOLE, "paid"),
+        do=(_cut(BROKER, CONSOLE), _send("paid")),
         within_s=20,
         say=lambda h: float(row(h, ROW)["max"]),
         why="answer",
     ),
-    SolvedStep(predict="same", do=_lose_request, within_s=20, say=TIMEOUT, why="cannot"),
-    SolvedStep(predict=3, do=_send_both, within_s=20, say=2, why="key"),
+    SolvedStep(
+        predict="same",
+        do=(HEAL, send(key="hello"), wait(2), _cut(CONSOLE, BROKER), _send("lost")),
+        within_s=20,
+        say=TIMEOUT,
+        why="cannot",
+    ),
+    SolvedStep(predict=3, do=(HEAL, SEND_BOTH), within_s=20, say=2, why="key"),
 )
 
 
@@ -363,50 +331,26 @@ FAILED_SEND = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "cuts both ways",
-            "a cut link is a cut link",
-            BOTH_WAYS,
-            at=1,
-            predict=0,
-            do=lambda h: _cut_and_send(h, BROKER, CONSOLE, "paid", one_way=False),
-            within_s=15,
+        SOLUTION.wrong("cuts both ways", "a cut link is a cut link", BOTH_WAYS).at(
+            1, predict=0, do=(_cut(BROKER, CONSOLE, one_way=False), _send("paid")), within_s=15
         ),
-        SOLUTION.wrong(
-            "cuts the way there",
-            "it does not matter which direction is cut",
-            OTHER_WAY,
-            at=1,
-            do=lambda h: _cut_and_send(h, CONSOLE, BROKER, "paid"),
-            within_s=15,
+        SOLUTION.wrong("cuts the way there", "it does not matter which direction is cut", OTHER_WAY).at(
+            1, do=(_cut(CONSOLE, BROKER), _send("paid")), within_s=15
         ),
-        SOLUTION.wrong(
-            "sends first",
-            "a failure reaches back to sends that are done",
-            ANSWERED,
-            at=1,
-            do=_send_and_cut,
-            within_s=15,
+        SOLUTION.wrong("sends first", "a failure reaches back to sends that are done", ANSWERED).at(
+            1, do=(_send("paid"), wait(2), _cut(BROKER, CONSOLE)), within_s=15
         ),
-        SOLUTION.wrong(
-            "reads the old end", "what failed is not stored", OLD_END, at=1, say=lambda h: h.numbers["before"]
+        SOLUTION.wrong("reads the old end", "what failed is not stored", OLD_END).at(
+            1, say=lambda h: h.numbers["before"]
         ),
-        SOLUTION.wrong(
-            "does not connect",
-            "every failure has the same cause",
-            NO_CONNECTION,
-            at=2,
-            do=lambda h: _lose_request(h, reconnect=False),
-            within_s=15,
+        SOLUTION.wrong("does not connect", "every failure has the same cause", NO_CONNECTION).at(
+            2, do=(HEAL, _cut(CONSOLE, BROKER), _send("lost")), within_s=15
         ),
-        SOLUTION.wrong(
-            "sends one again",
-            "an application can tell which of the two is missing",
-            ONE_ONLY,
-            at=3,
-            do=_send_one,
-            within_s=PATIENCE_S + 10,
+        SOLUTION.wrong("sends one again", "an application can tell which of the two is missing", ONE_ONLY).at(
+            3, do=(HEAL, _send("lost")), within_s=PATIENCE_S + 10
         ),
-        SOLUTION.wrong("forgets to heal", "a retry helps by itself", STILL_CUT, at=3, do=_forget_to_heal, within_s=15),
+        SOLUTION.wrong("forgets to heal", "a retry helps by itself", STILL_CUT).at(
+            3, do=(_send("paid"), _send("lost")), within_s=15
+        ),
     ),
 )

@@ -1,12 +1,13 @@
 """Lab N7: flow control, and which of its limits holds a member."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartConsumer
 from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import act, send, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -32,16 +33,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(
-            actor=READER,
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            threads=THREADS,
-            work_ms=(SLOW_MS, SLOW_MS),
-        ),
-    )
+    return (topic(n, 1), member(n, actor=READER, threads=THREADS, work_ms=(SLOW_MS, SLOW_MS)))
 
 
 def _changes(evidence: Evidence) -> list[Seen[FlowControlChanged]]:
@@ -121,23 +113,11 @@ def _span(evidence: Evidence) -> Truth:
     return Truth("none") if held is None else Truth("span", (held.seq,))
 
 
-def _send(hands: Hands, count: int | None = None) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=count or hands.numbers["burst"]))
-
-
-def _hold_one_and_send(hands: Hands, count: int | None = None) -> None:
-    hands.act(ChangeActor(actor=READER, slow_queue="broker-a:0", slow_ms=HELD_MS))
-    _send(hands, count)
-
-
+HOLD_ONE = act(lambda n: ChangeActor(actor=READER, slow_queue="broker-a:0", slow_ms=HELD_MS))
 SOLUTION = Solution(
-    SolvedStep(predict=COUNT_MOST, do=_send, within_s=30, say="count", why="memory"),
-    SolvedStep(
-        predict="faster", do=lambda h: h.act(ChangeActor(actor=READER, work_ms=(FAST_MS, FAST_MS))), within_s=60
-    ),
-    SolvedStep(
-        before=lambda h: h.wait(10), predict="span", do=_hold_one_and_send, within_s=60, say="span", why="oldest"
-    ),
+    SolvedStep(predict=COUNT_MOST, do=send("burst"), within_s=30, say="count", why="memory"),
+    SolvedStep(predict="faster", do=act(lambda n: ChangeActor(actor=READER, work_ms=(FAST_MS, FAST_MS))), within_s=60),
+    SolvedStep(before=wait(10), predict="span", do=(HOLD_ONE, send("burst")), within_s=60, say="span", why="oldest"),
 )
 
 
@@ -248,33 +228,16 @@ FLOW_CONTROL = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "small burst", "any burst fills a member", SMALL, at=1, do=lambda h: _send(h, 500), within_s=PATIENCE_S + 15
+        SOLUTION.wrong("small burst", "any burst fills a member", SMALL).at(1, do=send(500), within_s=PATIENCE_S + 15),
+        SOLUTION.wrong("says size", "the limit is in bytes", SIZE).at(1, say="size"),
+        SOLUTION.wrong("second member", "more members always help", ONE_QUEUE).at(
+            2, do=act(lambda n: StartConsumer(group=n["group"], copies=1)), within_s=10
         ),
-        SOLUTION.wrong("says size", "the limit is in bytes", SIZE, at=1, say="size"),
-        SOLUTION.wrong(
-            "second member",
-            "more members always help",
-            ONE_QUEUE,
-            at=2,
-            do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=1)),
-            within_s=10,
+        SOLUTION.wrong("holds nothing", "fast members are held back by the count alone", NOTHING_HELD).at(
+            3, do=send("burst"), within_s=PATIENCE_S + 15
         ),
-        SOLUTION.wrong(
-            "holds nothing",
-            "fast members are held back by the count alone",
-            NOTHING_HELD,
-            at=3,
-            do=_send,
-            within_s=PATIENCE_S + 15,
-        ),
-        SOLUTION.wrong(
-            "too few",
-            "one slow message holds a member at once",
-            TOO_FEW,
-            at=3,
-            do=lambda h: _hold_one_and_send(h, 900),
-            within_s=PATIENCE_S + 15,
+        SOLUTION.wrong("too few", "one slow message holds a member at once", TOO_FEW).at(
+            3, do=(HOLD_ONE, send(900)), within_s=PATIENCE_S + 15
         ),
     ),
 )

@@ -5,15 +5,12 @@ from typing import Any
 from sandbox.control.actions import (
     Action,
     ChangeBroker,
-    CreateTopic,
     KillBroker,
     PowerCut,
     PromoteSlave,
     SendMessages,
     StartBroker,
-    StartConsumer,
     StopBroker,
-    Subscription,
 )
 from sandbox.journal.events import (
     ActionTaken,
@@ -24,11 +21,13 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -50,10 +49,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1, scope=BROKER),
-        StopBroker(broker=BROKER, broker_id=SLAVE),
-    )
+    return (topic(n, 1, scope=BROKER), StopBroker(broker=BROKER, broker_id=SLAVE))
 
 
 def _setting(evidence: Evidence, key: str, before: int) -> str:
@@ -216,47 +212,22 @@ def _in_the_end(evidence: Evidence) -> Truth:
     return Truth("some" if missing else "none", (*lost.rests_on, *kept.rests_on))
 
 
-def _send(hands: Hands, *, cut: bool = True, after_s: float = 2.0) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
-    hands.wait(after_s)
-    hands.act(PowerCut(broker=BROKER) if cut else KillBroker(broker=BROKER))
+SEND = act(lambda n: SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
+CUT = act(lambda n: PowerCut(broker=BROKER))
+START = act(lambda n: StartBroker(broker=BROKER))
 
 
-def _start_and_send(hands: Hands, **changes: str) -> None:
-    hands.act(StartBroker(broker=BROKER))
-    if changes:
-        hands.act(ChangeBroker(broker=BROKER, changes=changes))
-    hands.wait(12)
-    _send(hands)
+def _set(**changes: str) -> Deed:
+    return act(lambda n: ChangeBroker(broker=BROKER, changes=changes))
 
 
-def _replicate(hands: Hands, **changes: str) -> None:
-    hands.act(StartBroker(broker=BROKER))
-    hands.act(StartBroker(broker=BROKER, broker_id=SLAVE))
-    hands.act(ChangeBroker(broker=BROKER, changes={"flush": "ASYNC_FLUSH", **changes}))
-    hands.wait(15)
-    _send(hands)
+def _replicate(**changes: str) -> Deed:
+    start_slave = act(lambda n: StartBroker(broker=BROKER, broker_id=SLAVE))
+    return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, _see_loss
+
+
+def _see_loss(hands: Hands) -> None:
     hands.see(10)
-
-
-def _promote(hands: Hands) -> None:
-    _replicate(hands, replication="SYNC_MASTER")
-    n = hands.numbers
-    hands.act(PromoteSlave(broker=BROKER, broker_id=SLAVE))
-    hands.act(
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            from_where="CONSUME_FROM_FIRST_OFFSET",
-            work_ms=(5, 10),
-        )
-    )
-
-
-def _start_the_old_master(hands: Hands) -> None:
-    _replicate(hands, replication="SYNC_MASTER")
-    hands.act(StartBroker(broker=BROKER))
 
 
 def _answered(hands: Hands) -> float:
@@ -264,11 +235,25 @@ def _answered(hands: Hands) -> float:
 
 
 SOLUTION = Solution(
-    SolvedStep(before=lambda h: h.wait(2), predict="some", do=_send, within_s=10, say=_answered, why="memory"),
+    SolvedStep(before=wait(2), predict="some", do=(SEND, wait(2), CUT), within_s=10, say=_answered, why="memory"),
     SolvedStep(
-        predict="none", do=lambda h: _start_and_send(h, flush="SYNC_FLUSH"), within_s=10, say=_answered, why="disk"
+        predict="none",
+        do=(START, _set(flush="SYNC_FLUSH"), wait(12), SEND, wait(2), CUT),
+        within_s=10,
+        say=_answered,
+        why="disk",
     ),
-    SolvedStep(predict="none", do=_promote, within_s=120, say=_answered, why="both"),
+    SolvedStep(
+        predict="none",
+        do=(
+            _replicate(replication="SYNC_MASTER"),
+            act(lambda n: PromoteSlave(broker=BROKER, broker_id=SLAVE)),
+            act(lambda n: member(n, from_where="CONSUME_FROM_FIRST_OFFSET", work_ms=(5, 10))),
+        ),
+        within_s=120,
+        say=_answered,
+        why="both",
+    ),
 )
 
 
@@ -411,21 +396,18 @@ FLUSH_AND_REPLICATE = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("kills", "a killed process loses messages", KILLED, at=1, do=lambda h: _send(h, cut=False)),
-        SOLUTION.wrong(
-            "cuts late", "asynchronous means never flushed", FLUSHED, at=1, do=lambda h: _send(h, after_s=30)
+        SOLUTION.wrong("kills", "a killed process loses messages", KILLED).at(
+            1, do=(SEND, wait(2), act(lambda n: KillBroker(broker=BROKER)))
         ),
-        SOLUTION.wrong("changes nothing", "an OK means on disk", STILL_ASYNC, at=2, do=_start_and_send),
-        SOLUTION.wrong(
-            "async replication", "a running slave has every message", NOT_SET, at=3, do=_replicate, within_s=0
+        SOLUTION.wrong("cuts late", "asynchronous means never flushed", FLUSHED).at(1, do=(SEND, wait(30), CUT)),
+        SOLUTION.wrong("changes nothing", "an OK means on disk", STILL_ASYNC).at(
+            2, do=(START, wait(12), SEND, wait(2), CUT)
         ),
-        SOLUTION.wrong(
-            "old master",
-            "the old master has everything that the slave has",
-            OLD_MASTER,
-            at=3,
-            do=_start_the_old_master,
-            within_s=10,
+        SOLUTION.wrong("async replication", "a running slave has every message", NOT_SET).at(
+            3, do=_replicate(), within_s=0
+        ),
+        SOLUTION.wrong("old master", "the old master has everything that the slave has", OLD_MASTER).at(
+            3, do=(_replicate(replication="SYNC_MASTER"), START), within_s=10
         ),
     ),
 )

@@ -2,22 +2,16 @@
 
 from collections import Counter
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board, header
+from sandbox.labs.deeds import Deed, act, stop
 from sandbox.labs.evidence import Evidence, Numbers, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -49,14 +43,8 @@ def _keys(n: Numbers) -> tuple[str, ...]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            listener="orderly",
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, QUEUES),
+        member(n, copies=n["members"], listener="orderly", work_ms=(WORK_MS, WORK_MS)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0, keys=_keys(n), selector="hash"),
     )
 
@@ -154,18 +142,17 @@ def _even_share(evidence: Evidence) -> Truth:
     return Truth(_hottest_percent(evidence, started[-1].at_ms + 2_000) if started else 0.0)
 
 
-def _start_another(hands: Hands, rate: float, key: str) -> None:
-    hands.act(StartProducer(actor="shop-2", topic=hands.numbers["topic"], rate_per_s=rate, key=key, selector="hash"))
-
-
-def _change_the_key(hands: Hands) -> None:
-    hands.act(ChangeActor(actor="shop", rate_per_s=0))
-    _start_another(hands, hands.numbers["rate"], "order-{n}")
-
-
-def _keep_the_key(hands: Hands) -> None:
-    hands.act(StopActor(actor="shop"))
-    _start_another(hands, hands.numbers["rate"], hands.numbers["big"])
+def _start_another(key: str, rate: float | None = None) -> Deed:
+    """A second producer, with another key, or another rate."""
+    return act(
+        lambda n: StartProducer(
+            actor="shop-2",
+            topic=n["topic"],
+            rate_per_s=n["rate"] if rate is None else rate,
+            key=n.get(key, key),
+            selector="hash",
+        )
+    )
 
 
 def _longest(hands: Hands) -> str:
@@ -176,19 +163,25 @@ def _longest(hands: Hands) -> str:
 SOLUTION = Solution(
     SolvedStep(
         predict=lambda h: h.numbers["of_ten"] * 10 + 10,
-        do=lambda h: h.act(ChangeActor(actor="shop", rate_per_s=h.numbers["rate"])),
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"])),
         within_s=80,
         say=_longest,
         why="key",
     ),
     SolvedStep(
         predict="grows",
-        do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=h.numbers["more"] - h.numbers["members"])),
+        do=act(lambda n: StartConsumer(group=n["group"], copies=n["more"] - n["members"])),
         within_s=120,
         say=lambda h: header(h, "lag"),
         why="one_at_a_time",
     ),
-    SolvedStep(predict=25, do=_change_the_key, within_s=60, say="even", why="order"),
+    SolvedStep(
+        predict=25,
+        do=(act(lambda n: ChangeActor(actor="shop", rate_per_s=0)), _start_another("order-{n}")),
+        within_s=60,
+        say="even",
+        why="order",
+    ),
 )
 
 
@@ -316,23 +309,15 @@ HOT_QUEUE = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("blames the member", "the reader is slow", MEMBER, at=1, why="member"),
-        SOLUTION.wrong(
-            "one more member",
-            "more members always help",
-            FIFTH,
-            at=3,
-            do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=1)),
-            within_s=20,
+        SOLUTION.wrong("blames the member", "the reader is slow", MEMBER).at(1, why="member"),
+        SOLUTION.wrong("one more member", "more members always help", FIFTH).at(
+            3, do=act(lambda n: StartConsumer(group=n["group"], copies=1)), within_s=20
         ),
-        SOLUTION.wrong(
-            "old key too",
-            "a second producer is enough",
-            OLD_KEY,
-            at=3,
-            do=lambda h: _start_another(h, 2, "order-{n}"),
-            within_s=40,
+        SOLUTION.wrong("old key too", "a second producer is enough", OLD_KEY).at(
+            3, do=_start_another("order-{n}", 2), within_s=40
         ),
-        SOLUTION.wrong("same key", "another producer is another key", SAME_KEY, at=3, do=_keep_the_key, within_s=40),
+        SOLUTION.wrong("same key", "another producer is another key", SAME_KEY).at(
+            3, do=(stop("shop"), _start_another("big")), within_s=40
+        ),
     ),
 )

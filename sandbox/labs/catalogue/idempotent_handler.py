@@ -1,22 +1,15 @@
 """Lab N5: duplicates are normal, effects need not be."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor
 from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import Deed, act, crash, restart, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -38,15 +31,9 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        *(
-            StartConsumer(
-                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
-            )
-            for label in ("one", "other")
-        ),
+        topic(n, 4),
+        *(member(n, actor=n[label], threads=2, work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
         *(ChangeActor(actor=n[label], handler=INSERT) for label in ("one", "other")),
     )
 
@@ -144,18 +131,12 @@ def _made_rows(evidence: Evidence) -> Truth:
     return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
 
 
-def _run(hands: Hands, victim: str, *, upserting: tuple[str, ...] = (), after_s: float = 2.0) -> None:
-    """Change handlers, send the burst, and crash a member while it works, or later."""
-    for label in upserting:
-        hands.act(ChangeActor(actor=hands.numbers[label], handler=UPSERT))
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(after_s)
-    hands.act(CrashActor(actor=hands.numbers[victim]))
+def _upsert(*labels: str) -> Deed:
+    return tuple(_set(label) for label in labels)
 
 
-def _restart(hands: Hands) -> None:
-    hands.act(RestartActor(actor=hands.numbers["other"]))
-    hands.wait(10)
+def _set(label: str) -> Deed:
+    return act(lambda n: ChangeActor(actor=n[label], handler=UPSERT))
 
 
 def _repetitions(hands: Hands) -> float:
@@ -165,15 +146,15 @@ def _repetitions(hands: Hands) -> float:
 SOLUTION = Solution(
     SolvedStep(
         predict=lambda h: h.numbers["burst"],
-        do=lambda h: _run(h, "other"),
+        do=(send("burst"), wait(2), crash("other")),
         within_s=PATIENCE_S + 10,
         say=_repetitions,
         why="not_known",
     ),
     SolvedStep(
-        before=_restart,
+        before=(restart("other"), wait(10)),
         predict=lambda h: h.numbers["burst"],
-        do=lambda h: _run(h, "one", upserting=("one", "other")),
+        do=(_upsert("one", "other"), send("burst"), wait(2), crash("one")),
         within_s=PATIENCE_S + 10,
         say=_repetitions,
         why="by_key",
@@ -200,9 +181,8 @@ IDEMPOTENT_HANDLER = Lab(
         Step(
             title=_("A handler that inserts"),
             do=_(
-                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, "
-                "and crash "
-                "{other} after 2 seconds."
+                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, and "
+                "crash {other} after 2 seconds."
             ),
             watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
@@ -265,18 +245,16 @@ IDEMPOTENT_HANDLER = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "late", "a crash always repeats", LATE, at=1, predict=0, do=lambda h: _run(h, "other", after_s=40)
+        SOLUTION.wrong("late", "a crash always repeats", LATE).at(
+            1, predict=0, do=(send("burst"), wait(40), crash("other"))
         ),
-        SOLUTION.wrong(
-            "one",
-            "the crashed member's handler is enough",
-            ONE,
-            at=2,
-            do=lambda h: _run(h, "one", upserting=("other",)),
+        SOLUTION.wrong("one", "the crashed member's handler is enough", ONE).at(
+            2, do=(_upsert("other"), send("burst"), wait(2), crash("one"))
         ),
-        SOLUTION.wrong("none", "a second burst is different by itself", BOTH, at=2, do=lambda h: _run(h, "one")),
-        SOLUTION.wrong("burst", "everything comes again", BURST, at=1, say=lambda h: h.numbers["burst"]),
-        SOLUTION.wrong("bug", "duplicates are an error of the broker", BUG, at=1, why="bug"),
+        SOLUTION.wrong("none", "a second burst is different by itself", BOTH).at(
+            2, do=(send("burst"), wait(2), crash("one"))
+        ),
+        SOLUTION.wrong("burst", "everything comes again", BURST).at(1, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong("bug", "duplicates are an error of the broker", BUG).at(1, why="bug"),
     ),
 )

@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, SendMessages
 from sandbox.control.questions import WalkIndex
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, do_all, send, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -41,9 +43,9 @@ def _derive(n: Numbers) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        topic(n, 1),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        member(n, actor="reader", work_ms=(20, 40)),
     )
 
 
@@ -142,11 +144,13 @@ def _collides(evidence: Evidence) -> Verdict:
     )
 
 
-def _send(hands: Hands, name: str, count: int = 1) -> None:
-    """Send one after the other, as an application does."""
-    for _number in range(count):
-        hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=hands.numbers[name]))
-        hands.wait(1)
+def _send(name: str) -> Deed:
+    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name])), wait(1)
+
+
+def _send_again(hands: Hands) -> None:
+    """One after the other, as an application does."""
+    do_all((_send("key"),) * hands.numbers["times"], hands)
 
 
 def _walked(hands: Hands) -> dict[str, Any]:
@@ -157,23 +161,23 @@ def _walked(hands: Hands) -> dict[str, Any]:
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(2),
+        before=wait(2),
         predict=lambda h: h.numbers["hash"] % SLOTS,
-        do=lambda h: _send(h, "key"),
+        do=_send("key"),
         within_s=10,
         say=lambda h: str(_walked(h)["slot_position"]),
         why="newest",
     ),
     SolvedStep(
         predict=lambda h: 1 + h.numbers["times"],
-        do=lambda h: _send(h, "key", h.numbers["times"]),
+        do=_send_again,
         within_s=10,
         say=lambda h: next(str(step["physical"]) for step in _walked(h)["chain"] if step["verdict"] == "match"),
         why="previous",
     ),
     SolvedStep(
         predict=lambda h: 1 + h.numbers["times"],
-        do=lambda h: _send(h, "twin"),
+        do=_send("twin"),
         within_s=10,
         say=lambda h: sum(step["verdict"] == "other_key" for step in _walked(h)["chain"]),
         why="record",
@@ -313,21 +317,14 @@ KEY_INDEX = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "no key",
-            "every message can be found by key",
-            OTHER_KEY,
-            at=1,
-            predict=0,
-            do=lambda h: h.act(SendMessages(topic=h.numbers["topic"], count=1)),
+        SOLUTION.wrong("no key", "every message can be found by key", OTHER_KEY).at(1, predict=0, do=send()),
+        SOLUTION.wrong("slot", "the file starts with slot 0", HEADER).at(
+            1, say=lambda h: SLOT_BYTES * int(_walked(h)["slot"])
         ),
-        SOLUTION.wrong(
-            "slot", "the file starts with slot 0", HEADER, at=1, say=lambda h: SLOT_BYTES * int(_walked(h)["slot"])
+        SOLUTION.wrong("offset", "the index points into a queue", OFFSET).at(
+            2, say=lambda h: int(row(h, "broker-a:0")["max"]) - 1
         ),
-        SOLUTION.wrong(
-            "offset", "the index points into a queue", OFFSET, at=2, say=lambda h: int(row(h, "broker-a:0")["max"]) - 1
-        ),
-        SOLUTION.wrong("key again", "a key met twice is a collision", SAME_KEY, at=3, do=lambda h: _send(h, "key")),
-        SOLUTION.wrong("trusts the index", "the index contains the text of a key", NONE_REJECTED, at=3, say=0),
+        SOLUTION.wrong("key again", "a key met twice is a collision", SAME_KEY).at(3, do=_send("key")),
+        SOLUTION.wrong("trusts the index", "the index contains the text of a key", NONE_REJECTED).at(3, say=0),
     ),
 )

@@ -1,14 +1,16 @@
 """Lab N0: lag is not throughput."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board, header
+from sandbox.labs.deeds import act
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import finished_per_s, lag_at
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -38,14 +40,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            threads=1,
-            work_ms=(n["work_ms"], n["work_ms"]),
-        ),
+        topic(n, n["queues"]),
+        member(n, copies=n["members"], threads=1, work_ms=(n["work_ms"], n["work_ms"])),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0),
     )
 
@@ -153,10 +149,6 @@ def _drain_s(evidence: Evidence) -> float:
     return _drained_s(evidence) * _lag_at(evidence, predictions[-1].at_ms) / before if before and predictions else 0.0
 
 
-def _set_rate(hands: Hands, rate: float) -> None:
-    hands.act(ChangeActor(actor="shop", rate_per_s=rate))
-
-
 def _furthest_behind(hands: Hands) -> int:
     """Messages of one queue: a member that had two queues at first left more in both."""
     return max(int(row["max"]) - int(row["committed"] or 0) for row in board(hands)["queues"].values())
@@ -165,19 +157,19 @@ def _furthest_behind(hands: Hands) -> int:
 SOLUTION = Solution(
     SolvedStep(
         predict=lambda h: (h.numbers["rate"] - float(h.numbers["out"])) * GROWS_S,
-        do=lambda h: _set_rate(h, h.numbers["rate"]),
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"])),
         say=lambda h: header(h, "lag"),
         why="in_above_out",
     ),
     SolvedStep(
         predict=lambda h: h.numbers["most"],
-        do=lambda h: h.act(StartConsumer(group=h.numbers["group"], copies=2)),
+        do=act(lambda n: StartConsumer(group=n["group"], copies=2)),
         say=lambda h: header(h, "out_per_s"),
         why="one_reader",
     ),
     SolvedStep(
         predict=lambda h: _furthest_behind(h) * h.numbers["work_ms"] / 1000,
-        do=lambda h: _set_rate(h, 0),
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=0)),
         say=lambda h: header(h, "lag"),
         why="threads",
     ),
@@ -322,23 +314,13 @@ LAG_AND_THROUGHPUT = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("sent", "takes what was sent for the lag", SENT, at=1, say=lambda h: h.numbers["sent"]),
-        SOLUTION.wrong("pulls", "lag means that pulling is slow", PULLS, at=1, why="pulls"),
-        SOLUTION.wrong(
-            "all work",
-            "every member adds throughput",
-            ALL,
-            at=2,
-            say=lambda h: h.numbers["beyond"] * 1000 / h.numbers["work_ms"],
+        SOLUTION.wrong("sent", "takes what was sent for the lag", SENT).at(1, say=lambda h: h.numbers["sent"]),
+        SOLUTION.wrong("pulls", "lag means that pulling is slow", PULLS).at(1, why="pulls"),
+        SOLUTION.wrong("all work", "every member adds throughput", ALL).at(
+            2, say=lambda h: h.numbers["beyond"] * 1000 / h.numbers["work_ms"]
         ),
-        SOLUTION.wrong(
-            "too slow",
-            "another rate will do",
-            RATE,
-            at=1,
-            predict=0,
-            do=lambda h: _set_rate(h, h.numbers["rate"] - 1),
-            within_s=70,
+        SOLUTION.wrong("too slow", "another rate will do", RATE).at(
+            1, predict=0, do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"] - 1)), within_s=70
         ),
     ),
 )

@@ -2,22 +2,15 @@
 
 from collections import Counter
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    KillBroker,
-    SendMessages,
-    StartBroker,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, KillBroker, StartBroker
 from sandbox.journal.events import ActionTaken, BrokerStarted, LockLapsed, LocksLost, PullAnswered, QueueLocked
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import act, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
@@ -49,13 +42,10 @@ def _derive(n: Numbers) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"], scope=BROKER),
-        StartConsumer(
-            actor="scanner", group=n["group"], subscriptions=topics, threads=n["queues"] + 1, work_ms=(700, 900)
-        ),
-        StartConsumer(actor="clerk", group=n["fifo"], subscriptions=topics, listener="orderly", work_ms=(900, 1100)),
+        topic(n, n["queues"], scope=BROKER),
+        member(n, actor="scanner", threads=n["queues"] + 1, work_ms=(700, 900)),
+        member(n, group="fifo", actor="clerk", listener="orderly", work_ms=(900, 1100)),
     )
 
 
@@ -260,30 +250,19 @@ def _is_start(evidence: Evidence, answer: Answer) -> bool:
     return answer in {str(entry.seq) for entry in (back, start) if entry is not None}
 
 
-def _send_and_kill(hands: Hands, broker_id: int = 0) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["count"]))
-    hands.wait(n["before_s"])
-    hands.act(KillBroker(broker=BROKER, broker_id=broker_id))
-
-
-def _start_at_once(hands: Hands) -> None:
-    _send_and_kill(hands)
-    hands.wait(3)
-    hands.act(StartBroker(broker=BROKER))
-
-
+KILL = act(lambda n: KillBroker(broker=BROKER))
+START = act(lambda n: StartBroker(broker=BROKER))
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(12), predict=20, do=_send_and_kill, within_s=90, say=answer_of(_locks), why="memory"
+        before=wait(12),
+        predict=20,
+        do=(send("count"), wait("before_s"), KILL),
+        within_s=90,
+        say=answer_of(_locks),
+        why="memory",
     ),
     SolvedStep(predict="all", within_s=120, say="slave"),
-    SolvedStep(
-        predict=15,
-        do=lambda h: h.act(StartBroker(broker=BROKER)),
-        say=answer_of(_broken),
-        why=lambda h: str(_new_locks(h.evidence).rests_on[0]),
-    ),
+    SolvedStep(predict=15, do=START, say=answer_of(_broken), why=lambda h: str(_new_locks(h.evidence).rests_on[0])),
 )
 
 
@@ -295,9 +274,8 @@ EARLY = _(
     "minute, send {count} messages, kill it again and leave it down."
 )
 STALLED = _(
-    "The slave has no messages for {group}: it had not copied {topic} before the kill. It copies topics every 10 "
-    "s, and finds a restarted master within 30 s. Start {broker}, wait a minute, send {count} messages and kill "
-    "it again."
+    "The slave has no messages for {group}: it had not copied {topic} before the kill. It copies topics every 10 s, "
+    "and finds a restarted master within 30 s. Start {broker}, wait a minute, send {count} messages and kill it again."
 )
 RETRY_QUEUE = _(
     "You wrote {given}: that is the number of queues of {topic}. {fifo} also reads its retry topic in order, and "
@@ -327,9 +305,8 @@ MASTER_DIES = Lab(
             title=_("Order before availability"),
             rate=2,
             do=_(
-                "{group} reads {topic} concurrently, and {fifo} reads it in order. Send {count} messages to "
-                "{topic}. About 8 seconds later, kill the master of {broker} (Topology), and wait until {fifo} "
-                "stops."
+                "{group} reads {topic} concurrently, and {fifo} reads it in order. Send {count} messages to {topic}. "
+                "About 8 seconds later, kill the master of {broker} (Topology), and wait until {fifo} stops."
             ),
             watch=_('The members of both groups; then "locks" and "lapsed" in the journal.'),
             mark="journal",
@@ -414,32 +391,21 @@ MASTER_DIES = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "kills the slave",
-            "a slave grants locks",
-            SLAVE_KILLED,
-            at=1,
-            do=lambda h: _send_and_kill(h, SLAVE),
+        SOLUTION.wrong("kills the slave", "a slave grants locks", SLAVE_KILLED).at(
+            1,
+            do=(send("count"), wait("before_s"), act(lambda n: KillBroker(broker=BROKER, broker_id=SLAVE))),
             within_s=5,
         ),
-        SOLUTION.wrong(
-            "starts at once", "a member stops as soon as its master is down", EARLY, at=1, do=_start_at_once, within_s=5
+        SOLUTION.wrong("starts at once", "a member stops as soon as its master is down", EARLY).at(
+            1, do=(send("count"), wait("before_s"), KILL, wait(3), START), within_s=5
         ),
-        SOLUTION.wrong(
-            "counts queues",
-            "only the queues of the topic are locked",
-            RETRY_QUEUE,
-            at=1,
-            say=lambda h: h.numbers["queues"],
+        SOLUTION.wrong("counts queues", "only the queues of the topic are locked", RETRY_QUEUE).at(
+            1, say=lambda h: h.numbers["queues"]
         ),
-        SOLUTION.wrong("copied", "locks are replicated", COPIED, at=1, why="copied"),
-        SOLUTION.wrong("other master", "another master takes over the queues", OTHER_MASTER, at=2, say="other"),
-        SOLUTION.wrong(
-            "clicks the start",
-            "the start restores the locks",
-            STARTED,
-            at=3,
-            why=lambda h: str(h.evidence.of(BrokerStarted)[-1].seq),
+        SOLUTION.wrong("copied", "locks are replicated", COPIED).at(1, why="copied"),
+        SOLUTION.wrong("other master", "another master takes over the queues", OTHER_MASTER).at(2, say="other"),
+        SOLUTION.wrong("clicks the start", "the start restores the locks", STARTED).at(
+            3, why=lambda h: str(h.evidence.of(BrokerStarted)[-1].seq)
         ),
     ),
 )

@@ -1,14 +1,16 @@
 """Lab 4: more members than queues."""
 
-from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, StartConsumer, StartProducer
 from sandbox.journal.events import QueuesAssigned
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
+from sandbox.labs.deeds import act, change_topic
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.evidence_measures import assignments, newest_change
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -33,8 +35,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["at_first"]),
+        topic(n, n["queues"]),
+        member(n, copies=n["at_first"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
     )
 
@@ -103,25 +105,20 @@ def _after(evidence: Evidence) -> float:
     return (max(first.values(), default=changed.at_ms) - changed.at_ms) / 1000
 
 
-def _start_members(hands: Hands) -> None:
-    n = hands.numbers
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-
-
 def _without_queue(hands: Hands) -> int:
     data = board(hands)
     owners = {row["owner"] for row in data["queues"].values()}
     return sum(client not in owners for client in data["members"])
 
 
-def _change(hands: Hands, write: str, read: str) -> None:
-    n = hands.numbers
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n[write], read_queues=n[read]))
-
-
 SOLUTION = Solution(
-    SolvedStep(predict=lambda h: h.numbers["idle"], do=_start_members, say=_without_queue, why="one_owner"),
-    SolvedStep(predict=40, do=lambda h: _change(h, "more", "more"), say=2, why="route_then_divide"),
+    SolvedStep(
+        predict=lambda h: h.numbers["idle"],
+        do=act(lambda n: StartConsumer(group=n["group"], copies=n["members"] - n["at_first"])),
+        say=_without_queue,
+        why="one_owner",
+    ),
+    SolvedStep(predict=40, do=change_topic("more", "more"), say=2, why="route_then_divide"),
 )
 
 
@@ -219,24 +216,13 @@ MEMBERS_AND_QUEUES = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("shared", "queues are divided among all members", SHARED, at=1, predict=0, say=0),
-        SOLUTION.wrong(
-            "busy",
-            "counts the members that work",
-            BUSY,
-            at=1,
-            predict=lambda h: h.numbers["queues"],
-            say=lambda h: h.numbers["queues"],
+        SOLUTION.wrong("shared", "queues are divided among all members", SHARED).at(1, predict=0, say=0),
+        SOLUTION.wrong("busy", "counts the members that work", BUSY).at(
+            1, predict=lambda h: h.numbers["queues"], say=lambda h: h.numbers["queues"]
         ),
-        SOLUTION.wrong("late", "idle members have not got their share yet", LATE, at=1, why="late"),
-        SOLUTION.changed(1, predict=0).wrong(
-            "written",
-            "only the write queues count",
-            WRITTEN,
-            at=2,
-            predict=10,
-            do=lambda h: _change(h, "more", "queues"),
-            within_s=90,
-        ),
+        SOLUTION.wrong("late", "idle members have not got their share yet", LATE).at(1, why="late"),
+        SOLUTION.changed(1, predict=0)
+        .wrong("written", "only the write queues count", WRITTEN)
+        .at(2, predict=10, do=change_topic("more", "queues"), within_s=90),
     ),
 )

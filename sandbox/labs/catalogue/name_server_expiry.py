@@ -1,15 +1,6 @@
 """Lab 16: how long a dead broker stays in the routes."""
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    HangBroker,
-    KillBroker,
-    ResumeBroker,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, HangBroker, KillBroker, ResumeBroker, StartProducer
 from sandbox.journal.events import (
     ActionTaken,
     BrokerRegistered,
@@ -19,11 +10,13 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import done_to
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
@@ -52,10 +45,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartProducer(actor=SHOP, topic=n["topic"], rate_per_s=RATE),
-    )
+    return (topic(n, n["queues"]), StartProducer(actor=SHOP, topic=n["topic"], rate_per_s=RATE))
 
 
 def _changed(evidence: Evidence, reason: str, since: int) -> Seen[RouteChanged] | None:
@@ -236,38 +226,6 @@ def _is_retries(evidence: Evidence, answer: Answer) -> bool:
     return kill is not None and answer == len(_failures(evidence, kill.seq, retried=True))
 
 
-def _begin(hands: Hands) -> None:
-    n, topics = hands.numbers, (Subscription(hands.numbers["topic"]),)
-    hands.act(StartConsumer(actor=n["one"], group=n["group"], subscriptions=topics, work_ms=(20, 60)))
-    hands.wait(n["gap_s"])
-    hands.act(StartConsumer(actor=n["other"], group=n["group"], subscriptions=topics, work_ms=(20, 60)))
-    hands.wait(n["before_s"])
-
-
-def _hang(hands: Hands) -> None:
-    _begin(hands)
-    hands.act(HangBroker(broker=BROKER))
-
-
-def _resume(hands: Hands) -> None:
-    hands.act(ResumeBroker(broker=BROKER))
-
-
-def _kill(hands: Hands) -> None:
-    hands.act(KillBroker(broker=BROKER))
-
-
-def _kill_first(hands: Hands) -> None:
-    _begin(hands)
-    _kill(hands)
-
-
-def _resume_early(hands: Hands) -> None:
-    _hang(hands)
-    hands.wait(40)
-    _resume(hands)
-
-
 def _kill_after_a_route(hands: Hands) -> None:
     """Not just before the producer asks for its route, so that it uses the old one for a while."""
     evidence = hands.evidence
@@ -276,26 +234,34 @@ def _kill_after_a_route(hands: Hands) -> None:
     )
     asked_s = (evidence.now_ms - asked_ms) / 1000 % POLL_S
     hands.wait(1 if asked_s < POLL_S - 12 else POLL_S + 2 - asked_s)
-    _kill(hands)
+    hands.act(KillBroker(broker=BROKER))
+
+
+START_BOTH = (
+    act(lambda n: member(n, actor=n["one"], work_ms=(20, 60))),
+    wait("gap_s"),
+    act(lambda n: member(n, actor=n["other"], work_ms=(20, 60))),
+    wait("before_s"),
+)
+HANG = act(lambda n: HangBroker(broker=BROKER))
+RESUME = act(lambda n: ResumeBroker(broker=BROKER))
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(2),
+        predict=EXPIRY_S,
+        do=(START_BOTH, HANG),
+        say=lambda h: round(float(str(_dropped_s(h.evidence).value))),
+        why="heard",
+    ),
+    SolvedStep(predict="itself", do=RESUME, within_s=60, say=answer_of(_last_to_learn), why="ask"),
+    SolvedStep(predict=0, do=_kill_after_a_route, within_s=60, say=0, why="hang"),
+)
 
 
 def _retries(evidence: Evidence) -> int:
     """Attempts since the kill that were followed by another one."""
     kill = done_to(evidence, BROKER, "KillBroker")
     return 0 if kill is None else len(_failures(evidence, kill.seq, retried=True))
-
-
-SOLUTION = Solution(
-    SolvedStep(
-        before=lambda h: h.wait(2),
-        predict=EXPIRY_S,
-        do=_hang,
-        say=lambda h: round(float(str(_dropped_s(h.evidence).value))),
-        why="heard",
-    ),
-    SolvedStep(predict="itself", do=_resume, within_s=60, say=answer_of(_last_to_learn), why="ask"),
-    SolvedStep(predict=0, do=_kill_after_a_route, within_s=60, say=0, why="hang"),
-)
 
 
 CLOSED = _(
@@ -446,21 +412,17 @@ NAME_SERVER_EXPIRY = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "kills first", "a dead process and a silent process are the same", CLOSED, at=1, do=_kill_first, within_s=10
+        SOLUTION.wrong("kills first", "a dead process and a silent process are the same", CLOSED).at(
+            1, do=(START_BOTH, act(lambda n: KillBroker(broker=BROKER))), within_s=10
         ),
-        SOLUTION.wrong(
-            "resumes early", "the name server detects every pause", RESUMED, at=1, do=_resume_early, within_s=10
+        SOLUTION.wrong("resumes early", "the name server detects every pause", RESUMED).at(
+            1, do=(START_BOTH, HANG, wait(40), RESUME), within_s=10
         ),
-        SOLUTION.wrong("says the rule", "clients know of a failure after 120 s", RULE, at=1, say=EXPIRY_S),
-        SOLUTION.wrong("pushed", "name servers notify clients", PUSHED, at=2, why="pushed"),
-        SOLUTION.wrong(
-            "counts retries",
-            "every failed attempt is a lost message",
-            RETRIES,
-            at=3,
-            say=lambda h: _retries(h.evidence),
+        SOLUTION.wrong("says the rule", "clients know of a failure after 120 s", RULE).at(1, say=EXPIRY_S),
+        SOLUTION.wrong("pushed", "name servers notify clients", PUSHED).at(2, why="pushed"),
+        SOLUTION.wrong("counts retries", "every failed attempt is a lost message", RETRIES).at(
+            3, say=lambda h: _retries(h.evidence)
         ),
-        SOLUTION.wrong("cable", "a broken link closes its connections", CABLE, at=3, why="kill"),
+        SOLUTION.wrong("cable", "a broken link closes its connections", CABLE).at(3, why="kill"),
     ),
 )

@@ -1,22 +1,15 @@
 """Lab 5: an orderly lock is stuck for 60 s."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
+from sandbox.labs.deeds import crash, restart, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -38,13 +31,9 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(20, 80))
-            for label in ("one", "other")
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=n[label], listener="orderly", work_ms=(20, 80)) for label in ("one", "other")),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
     )
 
@@ -193,15 +182,6 @@ def _denied_after_stop(evidence: Evidence) -> Truth:
     return Truth(float(len(evidence.of(LockDenied, since=stops[-1].seq))) if stops else 0.0)
 
 
-def _end(hands: Hands, end: type[StopActor] | type[CrashActor] | type[RestartActor]) -> None:
-    hands.act(end(actor=hands.numbers["one"]))
-
-
-def _restart(hands: Hands) -> None:
-    _end(hands, RestartActor)
-    hands.wait(30)
-
-
 def _left_on_the_board(hands: Hands) -> float:
     """The outer ring."""
     dead = hands.evidence.clients(hands.numbers["one"])
@@ -211,18 +191,13 @@ def _left_on_the_board(hands: Hands) -> float:
 
 
 SOLUTION = Solution(
-    SolvedStep(
-        before=lambda h: h.wait(h.numbers["before_s"]),
-        predict="wait",
-        do=lambda h: _end(h, CrashActor),
-        say=_left_on_the_board,
-    ),
+    SolvedStep(before=wait("before_s"), predict="wait", do=crash("one"), say=_left_on_the_board),
     SolvedStep(
         predict=60,
         say=lambda h: round(float(str(_take_over_s(h.evidence).value))),
         why=lambda h: str(_renewals(h.evidence).rests_on[0]),
     ),
-    SolvedStep(before=_restart, predict=1, do=lambda h: _end(h, StopActor), say=0, why="unlocks"),
+    SolvedStep(before=(restart("one"), wait(30)), predict=1, do=stop("one"), say=0, why="unlocks"),
 )
 
 
@@ -337,35 +312,16 @@ ORDERLY_LOCK = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("inner ring", "the client's own trust is the lock", INNER, at=1, say=TRUST_S),
-        SOLUTION.wrong(
-            "stops",
-            "a stop is a crash",
-            STOPPED,
-            at=1,
-            before=lambda h: h.wait(30),
-            predict="once",
-            do=lambda h: _end(h, StopActor),
-            within_s=20,
+        SOLUTION.wrong("inner ring", "the client's own trust is the lock", INNER).at(1, say=TRUST_S),
+        SOLUTION.wrong("stops", "a stop is a crash", STOPPED).at(
+            1, before=wait(30), predict="once", do=stop("one"), within_s=20
         ),
-        SOLUTION.wrong(
-            "restarts",
-            "a restart brings the lock back",
-            RESTARTED,
-            at=2,
-            predict=5,
-            do=lambda h: _end(h, RestartActor),
-            within_s=3,
+        SOLUTION.wrong("restarts", "a restart brings the lock back", RESTARTED).at(
+            2, predict=5, do=restart("one"), within_s=3
         ),
-        SOLUTION.wrong(
-            "clicks the crash",
-            "the crash sets the lock's end",
-            CRASHED,
-            at=2,
-            why=lambda h: str(h.evidence.actions("CrashActor", since=0)[-1].seq),
+        SOLUTION.wrong("clicks the crash", "the crash sets the lock's end", CRASHED).at(
+            2, why=lambda h: str(h.evidence.actions("CrashActor", since=0)[-1].seq)
         ),
-        SOLUTION.wrong(
-            "crashes again", "a crash is a stop", AGAIN, at=3, do=lambda h: _end(h, CrashActor), within_s=10
-        ),
+        SOLUTION.wrong("crashes again", "a crash is a stop", AGAIN).at(3, do=crash("one"), within_s=10),
     ),
 )

@@ -1,22 +1,15 @@
 """Lab 2: one slow message pins the offset."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.journal.events import ActionTaken, CrashRepeated, MessagePinned, PullAnswered
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, crash, restart, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -42,8 +35,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 60)),
+        topic(n, 4),
+        member(n, actor=n["one"], work_ms=(20, 60)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -148,18 +141,15 @@ def _count(evidence: Evidence) -> Truth:
     return field_of(_repeated(evidence), "count")
 
 
-def _slow(hands: Hands, queue: str, ms: int = SLOW_MS) -> None:
-    hands.wait(10)
-    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=queue, slow_ms=ms))
+def _slow(ms: int = SLOW_MS, *, other: bool = False) -> Deed:
+    """Make the next message of the queue slow, or of another queue."""
+    return wait(10), act(
+        lambda n: ChangeActor(actor=n["one"], slow_queue=_other(n["row"]) if other else n["row"], slow_ms=ms)
+    )
 
 
-def _crash_one(hands: Hands) -> None:
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-
-
-def _restart_one(hands: Hands) -> None:
-    _crash_one(hands)
-    hands.act(RestartActor(actor=hands.numbers["one"]))
+def _other(row: str) -> str:
+    return "broker-a:1" if row == "broker-a:0" else "broker-a:0"
 
 
 def _beyond_the_pin(hands: Hands) -> float:
@@ -170,12 +160,12 @@ def _beyond_the_pin(hands: Hands) -> float:
 SOLUTION = Solution(
     SolvedStep(
         predict="stays",
-        do=lambda h: _slow(h, h.numbers["row"]),
+        do=_slow(),
         within_s=150,
         say=lambda h: float(row(h, h.numbers["row"])["committed"]),
         why="smallest",
     ),
-    SolvedStep(predict=_beyond_the_pin, do=_restart_one, say=answer_of(_count), why="above"),
+    SolvedStep(predict=_beyond_the_pin, do=(crash("one"), restart("one")), say=answer_of(_count), why="above"),
 )
 
 
@@ -268,31 +258,12 @@ PINNED_OFFSET = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "another queue",
-            "any queue will do",
-            THERE,
-            at=1,
-            do=lambda h: _slow(h, "broker-a:1" if h.numbers["row"] == "broker-a:0" else "broker-a:0"),
-        ),
-        SOLUTION.wrong(
-            "too short",
-            "five seconds are enough",
-            SHORT,
-            at=1,
-            do=lambda h: _slow(h, h.numbers["row"], 5_000),
-            within_s=20,
-        ),
-        SOLUTION.wrong("reads pulls", "committed is what was pulled", PULLED, at=1, say=lambda h: _pulled(h.evidence)),
-        SOLUTION.wrong("blames pulls", "pulling has stopped", PULLS, at=1, why="pulls"),
-        SOLUTION.wrong(
-            "never restarts",
-            "messages come again by themselves",
-            DOWN,
-            at=2,
-            predict=10,
-            do=_crash_one,
-            within_s=PATIENCE_S + 20,
+        SOLUTION.wrong("another queue", "any queue will do", THERE).at(1, do=_slow(other=True)),
+        SOLUTION.wrong("too short", "five seconds are enough", SHORT).at(1, do=_slow(5_000), within_s=20),
+        SOLUTION.wrong("reads pulls", "committed is what was pulled", PULLED).at(1, say=lambda h: _pulled(h.evidence)),
+        SOLUTION.wrong("blames pulls", "pulling has stopped", PULLS).at(1, why="pulls"),
+        SOLUTION.wrong("never restarts", "messages come again by themselves", DOWN).at(
+            2, predict=10, do=crash("one"), within_s=PATIENCE_S + 20
         ),
     ),
 )

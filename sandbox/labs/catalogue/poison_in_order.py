@@ -1,14 +1,14 @@
 """Lab N3: poison in order."""
 
-from collections.abc import Iterable
-
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
+from sandbox.labs.deeds import Deed, act, do_all, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -34,13 +34,9 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        *(
-            StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(10, 40))
-            for label in ("one", "other")
-        ),
+        topic(n, QUEUES),
+        *(member(n, actor=n[label], listener="orderly", work_ms=(10, 40)) for label in ("one", "other")),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
     )
 
@@ -143,16 +139,19 @@ def _tries(evidence: Evidence) -> Truth:
     return Truth(float(sum(row.offset == failed[0].offset for row in failed)) if failed else 0.0)
 
 
-def _change(hands: Hands, labels: Iterable[str], handler: str) -> None:
-    for label in labels:
-        hands.act(ChangeActor(actor=label, handler=handler))
+def _set(label: str, handler: str) -> Deed:
+    return act(lambda n: ChangeActor(actor=n[label], handler=n.get(handler, handler)))
 
 
-def _owner(hands: Hands) -> tuple[str, str]:
-    """The member whose queue stands, and the other."""
-    n = hands.numbers
-    own = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(n["one"])
-    return (n["one"], n["other"]) if own else (n["other"], n["one"])
+def _mend(*, owner: bool) -> Deed:
+    """Mend the other member, after the owner of the queue that stands or alone."""
+
+    def mend(hands: Hands) -> None:
+        owns = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(hands.numbers["one"])
+        labels = ("one", "other") if owns else ("other", "one")
+        do_all(tuple(_set(label, "good") for label in (labels if owner else labels[1:])), hands)
+
+    return mend
 
 
 def _furthest_behind(hands: Hands) -> str:
@@ -162,16 +161,14 @@ def _furthest_behind(hands: Hands) -> str:
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(15),
+        before=wait(15),
         predict="one",
-        do=lambda h: _change(h, (h.numbers["one"], h.numbers["other"]), h.numbers["bad"]),
+        do=(_set("one", "bad"), _set("other", "bad")),
         within_s=90,
         say=_furthest_behind,
         why="order",
     ),
-    SolvedStep(
-        predict="poison", do=lambda h: _change(h, _owner(h), h.numbers["good"]), within_s=60, say=answer_of(_tries)
-    ),
+    SolvedStep(predict="poison", do=_mend(owner=True), within_s=60, say=answer_of(_tries)),
 )
 
 
@@ -194,8 +191,7 @@ POISON_IN_ORDER = Lab(
             title=_("A message that is always rejected"),
             rate=2,
             do=_(
-                'Change the handlers of {one} and {other} to "{bad}": from now on they reject the key {key}. '
-                "Watch the "
+                'Change the handlers of {one} and {other} to "{bad}": from now on they reject the key {key}. Watch the '
                 "queues for 20 seconds."
             ),
             watch=_("The pins of all queues."),
@@ -258,24 +254,11 @@ POISON_IN_ORDER = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "another handler",
-            "any name rejects",
-            NO_SUCH,
-            at=1,
-            before=None,
-            do=lambda h: _change(h, (h.numbers["one"],), "reject"),
-            within_s=5,
+        SOLUTION.wrong("another handler", "any name rejects", NO_SUCH).at(
+            1, before=(), do=_set("one", "reject"), within_s=5
         ),
-        SOLUTION.wrong("all stand", "one failure stops the group", ALL, at=1, say="all"),
-        SOLUTION.wrong("blames the lock", "the lock is lost", LOCK, at=1, why="lock"),
-        SOLUTION.wrong(
-            "mends the other",
-            "any member will do",
-            OWNER,
-            at=2,
-            do=lambda h: _change(h, _owner(h)[1:], h.numbers["good"]),
-            within_s=20,
-        ),
+        SOLUTION.wrong("all stand", "one failure stops the group", ALL).at(1, say="all"),
+        SOLUTION.wrong("blames the lock", "the lock is lost", LOCK).at(1, why="lock"),
+        SOLUTION.wrong("mends the other", "any member will do", OWNER).at(2, do=_mend(owner=False), within_s=20),
     ),
 )

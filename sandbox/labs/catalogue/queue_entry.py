@@ -1,16 +1,18 @@
 """Lab 10: the 20 bytes of a queue entry."""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, CreateTopic, SendMessages
 from sandbox.control.questions import ReadEntry
 from sandbox.journal.events import ActionTaken, MessagesFiltered, MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, send, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Reply, Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -37,13 +39,11 @@ def _draw(chance: Chance) -> dict[str, object]:
 def _setup(n: Numbers) -> tuple[Action, ...]:
     """The other topic lies in the same log, so no place in it can be computed from an offset."""
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        topic(n, 1),
         CreateTopic(topic=n["other"], write_queues=1, read_queues=1),
         SendMessages(topic=n["other"], count=n["before"], body_bytes=120),
         SendMessages(topic=n["topic"], count=n["before"]),
-        StartConsumer(
-            actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"], n["tag"]),), work_ms=(20, 40)
-        ),
+        member(n, n["tag"], actor="reader", work_ms=(20, 40)),
     )
 
 
@@ -163,35 +163,32 @@ def _code(evidence: Evidence) -> Truth:
     return Truth(0.0) if sent is None else Truth(float(tags_code(sent.event.fields["tag"])), (sent.seq,))
 
 
-def _send(hands: Hands, name: str, *, body: int = 200) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], tag=hands.numbers[name], body_bytes=body, count=1))
+def _send(name: str, body: str = "") -> Deed:
+    return act(lambda n: SendMessages(topic=n["topic"], tag=n[name], body_bytes=n[body] if body else 200, count=1))
 
 
-def _read(hands: Hands, field: str) -> str:
+def _read(field: str) -> Reply:
     """A value of the newest entry, as the page Store decodes it."""
-    newest = int(row(hands, f"{BROKER}:0")["max"]) - 1
-    return str(hands.ask(ReadEntry(topic=hands.numbers["topic"], broker=BROKER, queue_id=0, offset=newest))[field])
+
+    def read(hands: Hands) -> str:
+        newest = int(row(hands, f"{BROKER}:0")["max"]) - 1
+        entry = ReadEntry(topic=hands.numbers["topic"], broker=BROKER, queue_id=0, offset=newest)
+        return str(hands.ask(entry)[field])
+
+    return read
 
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(2),
+        before=wait(2),
         predict=lambda h: h.numbers["before"] * ENTRY_BYTES,
-        do=lambda h: _send(h, "tag"),
+        do=_send("tag"),
         within_s=10,
-        say=lambda h: _read(h, "physical_offset"),
+        say=_read("physical_offset"),
         why="fixed",
     ),
-    SolvedStep(
-        predict="larger",
-        do=lambda h: _send(h, "tag", body=h.numbers["body"]),
-        within_s=10,
-        say=lambda h: _read(h, "bytes"),
-        why="whole",
-    ),
-    SolvedStep(
-        predict="client", do=lambda h: _send(h, "twin"), within_s=10, say=lambda h: _read(h, "tags_code"), why="short"
-    ),
+    SolvedStep(predict="larger", do=_send("tag", "body"), within_s=10, say=_read("bytes"), why="whole"),
+    SolvedStep(predict="client", do=_send("twin"), within_s=10, say=_read("tags_code"), why="short"),
 )
 
 
@@ -330,25 +327,14 @@ QUEUE_ENTRY = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "no tag",
-            "every entry has a hash",
-            NO_TAG,
-            at=1,
-            predict=lambda h: h.numbers["before"],
-            do=lambda h: h.act(SendMessages(topic=h.numbers["topic"], count=1)),
+        SOLUTION.wrong("no tag", "every entry has a hash", NO_TAG).at(
+            1, predict=lambda h: h.numbers["before"], do=send()
         ),
-        SOLUTION.wrong(
-            "queue position",
-            "queue and log have the same positions",
-            IN_QUEUE,
-            at=1,
-            say=lambda h: h.numbers["before"] * ENTRY_BYTES,
+        SOLUTION.wrong("queue position", "queue and log have the same positions", IN_QUEUE).at(
+            1, say=lambda h: h.numbers["before"] * ENTRY_BYTES
         ),
-        SOLUTION.wrong("body", "the size is the size of the body", BODY, at=2, say=lambda h: h.numbers["body"]),
-        SOLUTION.wrong(
-            "keeps the tag", "the entry contains the tag itself", SAME_TAG, at=3, do=lambda h: _send(h, "tag")
-        ),
-        SOLUTION.wrong("lost", "two tags with the same hash cannot be distinguished", LOST, at=3, why="lost"),
+        SOLUTION.wrong("body", "the size is the size of the body", BODY).at(2, say=lambda h: h.numbers["body"]),
+        SOLUTION.wrong("keeps the tag", "the entry contains the tag itself", SAME_TAG).at(3, do=_send("tag")),
+        SOLUTION.wrong("lost", "two tags with the same hash cannot be distinguished", LOST).at(3, why="lost"),
     ),
 )

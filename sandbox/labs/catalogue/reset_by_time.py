@@ -1,23 +1,15 @@
 """Lab 13: reset by timestamp."""
 
-from typing import Literal
-
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    ResetOffsets,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, ResetOffsets, StartProducer
 from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import header
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -40,8 +32,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(10, 30)),
+        topic(n, 4),
+        member(n, actor=n["one"], work_ms=(10, 30)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -173,38 +165,45 @@ def _replayed(evidence: Evidence) -> Truth:
     return Truth(0.0) if reset is None else Truth(float(reset[1].event.replayed), (reset[1].seq,))
 
 
-def _break_for(hands: Hands, broken_s: float) -> None:
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=BAD))
-    hands.wait(broken_s)
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=GOOD))
-
-
-def _reset_to(hands: Hands, target: Literal["time", "earliest"], offset_ms: int = 0) -> None:
-    n = hands.numbers
-    hands.act(
-        ResetOffsets(
-            group=n["group"],
-            topic=n["topic"],
-            target=target,
-            value=_changes(hands.evidence, BAD)[0].at_ms + offset_ms if target == "time" else None,
-            reason="wrong totals",
-            confirm=n["group"],
-        )
+def _break_for(seconds: float) -> Deed:
+    return (
+        act(lambda n: ChangeActor(actor=n["one"], handler=BAD)),
+        wait(seconds),
+        act(lambda n: ChangeActor(actor=n["one"], handler=GOOD)),
     )
+
+
+def _reset_to(offset_ms: int | None) -> Deed:
+    """To a moment counted from the break; None: to the earliest message."""
+
+    def reset(hands: Hands) -> None:
+        n, broken = hands.numbers, _changes(hands.evidence, BAD)[0]
+        hands.act(
+            ResetOffsets(
+                group=n["group"],
+                topic=n["topic"],
+                target="earliest" if offset_ms is None else "time",
+                value=None if offset_ms is None else broken.at_ms + offset_ms,
+                reason="wrong totals",
+                confirm=n["group"],
+            )
+        )
+
+    return reset
 
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(20),
+        before=wait(20),
         predict=lambda h: h.numbers["rate"] * BROKEN_S,
-        do=lambda h: _break_for(h, BROKEN_S + 2),
+        do=_break_for(BROKEN_S + 2),
         within_s=15,
         say=lambda h: header(h, "lag"),
         why="success",
     ),
     SolvedStep(
         predict=lambda h: h.numbers["rate"] * BROKEN_S,
-        do=lambda h: _reset_to(h, "time", -500),
+        do=_reset_to(-500),
         within_s=60,
         say=lambda h: h.evidence.of(OffsetsReset)[-1].event.replayed,
         why="offsets",
@@ -305,11 +304,9 @@ RESET_BY_TIME = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("too short", "any moment will do", SHORT, at=1, do=lambda h: _break_for(h, 30)),
-        SOLUTION.wrong(
-            "earliest", "everything again does no harm", EARLIEST, at=2, do=lambda h: _reset_to(h, "earliest")
-        ),
-        SOLUTION.wrong("too late", "about the time is enough", LATE, at=2, do=lambda h: _reset_to(h, "time", 60_000)),
-        SOLUTION.wrong("retry", "a retry mends wrong work", RETRY, at=1, why="retry"),
+        SOLUTION.wrong("too short", "any moment will do", SHORT).at(1, do=_break_for(30)),
+        SOLUTION.wrong("earliest", "everything again does no harm", EARLIEST).at(2, do=_reset_to(None)),
+        SOLUTION.wrong("too late", "about the time is enough", LATE).at(2, do=_reset_to(60_000)),
+        SOLUTION.wrong("retry", "a retry mends wrong work", RETRY).at(1, why="retry"),
     ),
 )

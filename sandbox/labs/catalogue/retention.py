@@ -1,16 +1,6 @@
 """Lab 8: retention, for a group that is away and for one that is too slow."""
 
-from sandbox.control.actions import (
-    Action,
-    AgeFiles,
-    CleanFiles,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, AgeFiles, CleanFiles, SendMessages
 from sandbox.journal.events import (
     FilesDeleted,
     MemberStateChanged,
@@ -21,11 +11,13 @@ from sandbox.journal.events import (
 )
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import act, restart, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -51,14 +43,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(
-            actor=READER,
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            threads=1,
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, 1),
+        member(n, actor=READER, threads=1, work_ms=(WORK_MS, WORK_MS)),
         SendMessages(topic=n["topic"], count=n["before"]),
     )
 
@@ -220,19 +206,13 @@ def _does_lose(evidence: Evidence) -> Truth:
     return Truth("none") if corrected is None else Truth("some", (corrected.seq,))
 
 
-def _burst(hands: Hands, after_s: float = 3, *, aged: bool = True) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(after_s)
-    if aged:
-        hands.act(AgeFiles(broker=BROKER, hours=2))
-    hands.act(CleanFiles(broker=BROKER))
+SEND = act(lambda n: SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
+AGE = act(lambda n: AgeFiles(broker=BROKER, hours=2))
+CLEAN = act(lambda n: CleanFiles(broker=BROKER))
 
 
-def _burst_while_away(hands: Hands, *, aged: bool = True) -> None:
-    hands.act(StopActor(actor=READER))
-    hands.wait(2)
-    _burst(hands, aged=aged)
+def _until_read(hands: Hands) -> None:
+    hands.wait(hands.numbers["burst"] * WORK_MS / 1000 + 20)
 
 
 def _oldest(hands: Hands) -> str:
@@ -252,10 +232,17 @@ def _not_pulled(hands: Hands) -> float:
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(10), predict="deletes", do=_burst_while_away, within_s=60, say=_oldest, why="age"
+        before=wait(10),
+        predict="deletes",
+        do=(stop(READER), wait(2), SEND, wait(3), AGE, CLEAN),
+        within_s=60,
+        say=_oldest,
+        why="age",
     ),
-    SolvedStep(predict="min", do=lambda h: h.act(RestartActor(actor=READER)), within_s=60, say=_jumped, why="broker"),
-    SolvedStep(before=lambda h: h.wait(30), predict="some", do=_burst, within_s=60, say=_jumped, why="dropped"),
+    SolvedStep(predict="min", do=restart(READER), within_s=60, say=_jumped, why="broker"),
+    SolvedStep(
+        before=wait(30), predict="some", do=(SEND, wait(3), AGE, CLEAN), within_s=60, say=_jumped, why="dropped"
+    ),
 )
 
 
@@ -402,25 +389,18 @@ RETENTION = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "forgets age",
-            "running the deletion always deletes files",
-            TOO_NEW,
-            at=1,
-            do=lambda h: _burst_while_away(h, aged=False),
+        SOLUTION.wrong("forgets age", "running the deletion always deletes files", TOO_NEW).at(
+            1, do=(stop(READER), wait(2), SEND, wait(3), CLEAN)
         ),
-        SOLUTION.wrong("lets it read", "a running group falls behind by itself", ALIVE, at=1, do=_burst),
-        SOLUTION.wrong(
-            "says min", "the skipped count is the offset of the first remaining message", IS_MIN, at=2, say=_oldest
+        SOLUTION.wrong("lets it read", "a running group falls behind by itself", ALIVE).at(
+            1, do=(SEND, wait(3), AGE, CLEAN)
         ),
-        SOLUTION.wrong(
-            "waits until read",
-            "deletion always loses messages",
-            DRAINED,
-            at=3,
-            do=lambda h: _burst(h, h.numbers["burst"] * WORK_MS / 1000 + 20),
-            within_s=PATIENCE_S,
+        SOLUTION.wrong("says min", "the skipped count is the offset of the first remaining message", IS_MIN).at(
+            2, say=_oldest
         ),
-        SOLUTION.wrong("not pulled", "pulled messages are safe", NOT_PULLED, at=3, say=_not_pulled),
+        SOLUTION.wrong("waits until read", "deletion always loses messages", DRAINED).at(
+            3, do=(SEND, _until_read, AGE, CLEAN), within_s=PATIENCE_S
+        ),
+        SOLUTION.wrong("not pulled", "pulled messages are safe", NOT_PULLED).at(3, say=_not_pulled),
     ),
 )

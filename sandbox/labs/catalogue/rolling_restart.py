@@ -1,20 +1,13 @@
 """Lab N9: restarting all members of a group with the fewest moves and duplicates."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SetStrategy,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from collections.abc import Callable
+
+from sandbox.control.actions import Action, SetStrategy, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import header
+from sandbox.labs.deeds import Deed, act, crash, restart, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
@@ -31,6 +24,7 @@ from sandbox.labs.restarts import (
     whole_round,
 )
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import count_of
@@ -62,16 +56,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(
-                actor=label,
-                group=n["group"],
-                subscriptions=(Subscription(n["topic"]),),
-                work_ms=(n["work_ms"], n["work_ms"] + 800),
-            )
-            for label in MEMBERS
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=label, work_ms=(n["work_ms"], n["work_ms"] + 800)) for label in MEMBERS),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -79,9 +65,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _all_crashed(evidence: Evidence) -> Verdict:
     lives = Lives(evidence)
     ends: dict[str, Seen[ActionTaken]] = {}
-    for act in acts_on_members(evidence):
-        if act.seq in lives.killed or act.event.action == "StopActor":
-            ends[act.event.fields["actor"]] = act
+    for taken in acts_on_members(evidence):
+        if taken.seq in lives.killed or taken.event.action == "StopActor":
+            ends[taken.event.fields["actor"]] = taken
     for label, end in ends.items():
         if end.event.action == "StopActor":
             return Verdict.wrong(CLEAN, one=label, rests_on=[end])
@@ -199,18 +185,20 @@ def _of_crashes(evidence: Evidence) -> int:
     return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _end(hands: Hands, end: type[StopActor] | type[CrashActor] | type[RestartActor], *labels: str) -> None:
-    for label in labels:
-        hands.act(end(actor=label))
+def _renew(end: Callable[[str], Deed], *labels: str) -> Deed:
+    """End and restart members one after another; each is away for a moment."""
+    return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
-def _restart(hands: Hands, end: type[StopActor] | type[CrashActor], *labels: str) -> None:
-    """One after another; each is away for a moment."""
-    for label in labels:
-        hands.act(end(actor=label))
-        hands.wait(AWAY_S)
-        hands.act(RestartActor(actor=label))
-        hands.wait(AWAY_S)
+def _set(strategy: StrategyName) -> Deed:
+    return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
+
+
+def _set_lists(hands: Hands) -> None:
+    n = hands.numbers
+    rows = [f"broker-a:{number}" for number in range(n["queues"])]
+    lists: dict[str, object] = {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)}
+    hands.act(SetStrategy(group=n["group"], strategy="CONFIG", queues_by_member=lists))
 
 
 def _times_in_journal(hands: Hands) -> int:
@@ -219,56 +207,23 @@ def _times_in_journal(hands: Hands) -> int:
     return len(hands.evidence.of(QueueTaken, since=began, topic=n["topic"], queue_id=n["number"]))
 
 
-def _set(hands: Hands, strategy: StrategyName, lists: dict[str, object] | None = None) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy, queues_by_member=lists))
-
-
-def _set_ring(hands: Hands) -> None:
-    _set(hands, RING)
-    hands.wait(DIVIDED_WITHIN_S)
-    _restart(hands, StopActor, *MEMBERS)
-
-
-def _stop_two(hands: Hands) -> None:
-    _end(hands, StopActor, "left")
-    hands.wait(AWAY_S)
-    _end(hands, StopActor, "middle")
-
-
-def _hurry(hands: Hands) -> None:
-    _end(hands, StopActor, "left")
-    hands.wait(AWAY_S)
-    _end(hands, RestartActor, "left")
-    _end(hands, StopActor, "middle")
-
-
-def _set_lists(hands: Hands) -> None:
-    rows = [f"broker-a:{number}" for number in range(hands.numbers["queues"])]
-    _set(hands, "CONFIG", {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)})
-    hands.wait(DIVIDED_WITHIN_S)
-    _end(hands, StopActor, "left")
-    hands.wait(6)
-    _end(hands, RestartActor, "left")
-
-
-def _set_meanwhile(hands: Hands) -> None:
-    _set(hands, RING)
-    _restart(hands, StopActor, "left")
-
-
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(AWAY_S),
+        before=wait(AWAY_S),
         predict=10,
-        do=lambda h: _restart(h, CrashActor, *MEMBERS),
+        do=_renew(crash, *MEMBERS),
         within_s=30,
         say=lambda h: header(h, "delivered_again"),
         why="open",
     ),
+    SolvedStep(predict=2, do=_renew(stop, *MEMBERS), within_s=30, say=_times_in_journal, why="work"),
     SolvedStep(
-        predict=2, do=lambda h: _restart(h, StopActor, *MEMBERS), within_s=30, say=_times_in_journal, why="work"
+        predict=24,
+        do=(_set(RING), wait(DIVIDED_WITHIN_S), _renew(stop, *MEMBERS)),
+        within_s=30,
+        say=_times_in_journal,
+        why="handler",
     ),
-    SolvedStep(predict=24, do=_set_ring, within_s=30, say=_times_in_journal, why="handler"),
 )
 
 
@@ -428,49 +383,33 @@ ROLLING_RESTART = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "stops first",
-            "a stop is a crash",
-            CLEAN,
-            at=1,
-            before=None,
-            predict=0,
-            do=lambda h: _restart(h, StopActor, "left"),
-            within_s=0,
+        SOLUTION.wrong("stops first", "a stop is a crash", CLEAN).at(
+            1, before=(), predict=0, do=_renew(stop, "left"), within_s=0
         ),
-        SOLUTION.wrong(
-            "counts crashes", "only a crash repeats messages", CRASHES, at=1, say=lambda h: _of_crashes(h.evidence)
+        SOLUTION.wrong("counts crashes", "only a crash repeats messages", CRASHES).at(
+            1, say=lambda h: _of_crashes(h.evidence)
         ),
-        SOLUTION.wrong(
-            "crashes again",
-            "the way a member ends makes no difference",
-            CRASHED,
-            at=2,
-            do=lambda h: _end(h, CrashActor, "left"),
-            within_s=LOOK_S,
+        SOLUTION.wrong("crashes again", "the way a member ends makes no difference", CRASHED).at(
+            2, do=crash("left"), within_s=LOOK_S
         ),
-        SOLUTION.wrong("stops two", "two at a time is faster", TOGETHER, at=2, do=_stop_two, within_s=LOOK_S),
-        SOLUTION.wrong(
-            "stops all",
-            "all at once moves the fewest queues",
-            ALL,
-            at=2,
-            do=lambda h: _end(h, StopActor, *MEMBERS),
-            within_s=LOOK_S,
+        SOLUTION.wrong("stops two", "two at a time is faster", TOGETHER).at(
+            2, do=(stop("left"), wait(AWAY_S), stop("middle")), within_s=LOOK_S
         ),
-        SOLUTION.wrong("hurries", "every running process has queues", HURRY, at=2, do=_hurry, within_s=LOOK_S),
-        SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE, at=2, say=2),
-        SOLUTION.wrong(
-            "keeps AVG",
-            "clean stops alone minimize moves",
-            NEEDLESS,
-            at=3,
-            do=lambda h: _restart(h, StopActor, "left"),
-            within_s=0,
+        SOLUTION.wrong("stops all", "all at once moves the fewest queues", ALL).at(
+            2, do=stop(*MEMBERS), within_s=LOOK_S
         ),
-        SOLUTION.wrong("sets lists", "a fixed list moves nothing", UNREAD, at=3, do=_set_lists, within_s=LOOK_S),
-        SOLUTION.wrong(
-            "sets meanwhile", "a strategy takes effect at once", MEANWHILE, at=3, do=_set_meanwhile, within_s=0
+        SOLUTION.wrong("hurries", "every running process has queues", HURRY).at(
+            2, do=(stop("left"), wait(AWAY_S), restart("left"), stop("middle")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE).at(2, say=2),
+        SOLUTION.wrong("keeps AVG", "clean stops alone minimize moves", NEEDLESS).at(
+            3, do=_renew(stop, "left"), within_s=0
+        ),
+        SOLUTION.wrong("sets lists", "a fixed list moves nothing", UNREAD).at(
+            3, do=(_set_lists, wait(DIVIDED_WITHIN_S), stop("left"), wait(6), restart("left")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("sets meanwhile", "a strategy takes effect at once", MEANWHILE).at(
+            3, do=(_set(RING), _renew(stop, "left")), within_s=0
         ),
     ),
 )

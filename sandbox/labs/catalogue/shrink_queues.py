@@ -1,14 +1,15 @@
 """Lab 6: fewer queues, and no message left behind."""
 
-from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
+from sandbox.labs.deeds import change_topic, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -35,14 +36,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["high"], read_queues=n["high"]),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            threads=1,
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, n["high"]),
+        member(n, copies=n["members"], threads=1, work_ms=(WORK_MS, WORK_MS)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -138,24 +133,14 @@ def _each(evidence: Evidence) -> Truth:
     return Truth(float(most), assignments(evidence, n["group"], n["topic"]))
 
 
-def _change(hands: Hands, write: str, read: str) -> None:
-    n = hands.numbers
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n[write], read_queues=n[read]))
-
-
-def _wait_and_change(hands: Hands, write: str, read: str) -> None:
-    hands.wait(20)
-    _change(hands, write, read)
-
-
 SOLUTION = Solution(
     SolvedStep(
         predict="soon",
-        do=lambda h: _wait_and_change(h, "low", "high"),
+        do=(wait(20), change_topic("low", "high")),
         say=lambda h: row(h, f"{BROKER}:{h.numbers['last']}")["max"],
         why="route",
     ),
-    SolvedStep(predict=lambda h: h.numbers["each"], do=lambda h: _change(h, "low", "low"), why="stay"),
+    SolvedStep(predict=lambda h: h.numbers["each"], do=change_topic("low", "low"), why="stay"),
 )
 
 
@@ -260,33 +245,15 @@ SHRINK_QUEUES = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "both",
-            "a topic shrinks in one step",
-            BOTH,
-            at=1,
-            predict="at once",
-            do=lambda h: _wait_and_change(h, "low", "low"),
-            within_s=5,
+        SOLUTION.wrong("both", "a topic shrinks in one step", BOTH).at(
+            1, predict="at once", do=(wait(20), change_topic("low", "low")), within_s=5
         ),
-        SOLUTION.wrong(
-            "read first",
-            "the order of the two changes does not matter",
-            READ_FIRST,
-            at=1,
-            predict="at once",
-            do=lambda h: _wait_and_change(h, "high", "low"),
-            within_s=5,
+        SOLUTION.wrong("read first", "the order of the two changes does not matter", READ_FIRST).at(
+            1, predict="at once", do=(wait(20), change_topic("high", "low")), within_s=5
         ),
-        SOLUTION.wrong("says none", "the end of a queue is the number of messages left in it", NONE, at=1, say=0),
-        SOLUTION.wrong(
-            "writes again",
-            "an emptied queue stays empty",
-            BACK,
-            at=2,
-            predict=1,
-            do=lambda h: _change(h, "high", "low"),
-            within_s=5,
+        SOLUTION.wrong("says none", "the end of a queue is the number of messages left in it", NONE).at(1, say=0),
+        SOLUTION.wrong("writes again", "an emptied queue stays empty", BACK).at(
+            2, predict=1, do=change_topic("high", "low"), within_s=5
         ),
     ),
 )

@@ -1,13 +1,13 @@
 """Lab 1: why did a new group read months-old messages?"""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
-from sandbox.control.actions.actors import FromWhere
+from sandbox.control.actions import Action, SendMessages
 from sandbox.journal.events import ActionTaken, QueueTaken
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
@@ -30,10 +30,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        SendMessages(topic=n["topic"], count=n["old"], body_bytes=100),
-    )
+    return (topic(n, QUEUES), SendMessages(topic=n["topic"], count=n["old"], body_bytes=100))
 
 
 def _queue(n: Numbers) -> str:
@@ -136,24 +133,13 @@ def _code(group: str, code: str) -> "Question":
     )
 
 
-def _start_member(hands: Hands, group: str, from_where: FromWhere = "CONSUME_FROM_LAST_OFFSET") -> None:
-    n = hands.numbers
-    topics = (Subscription(n["topic"]),)
-    hands.act(StartConsumer(group=n[group], subscriptions=topics, from_where=from_where))
-
-
-def _send_and_start(hands: Hands, group: str) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["more"], body_bytes=n["bytes"]))
-    hands.wait(5)
-    _start_member(hands, group)
-
-
+SEND_MORE = (act(lambda n: SendMessages(topic=n["topic"], count=n["more"], body_bytes=n["bytes"])), wait(5))
+START_SECOND = act(lambda n: member(n, group="second"))
 SOLUTION = Solution(
-    SolvedStep(predict="max", do=lambda h: _start_member(h, "group"), say=0, why=IN_MEMORY),
+    SolvedStep(predict="max", do=act(member), say=0, why=IN_MEMORY),
     SolvedStep(
         predict="max",
-        do=lambda h: _send_and_start(h, "second"),
+        do=(SEND_MORE, START_SECOND),
         say=lambda h: _taken(h.evidence, h.numbers["second"])[_queue(h.numbers)].event.start_offset,
         why=NOT_FOUND,
     ),
@@ -216,29 +202,16 @@ START_OFFSET = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "too early", "the second new group differs by itself", EARLY, at=2, do=lambda h: _start_member(h, "second")
+        SOLUTION.wrong("too early", "the second new group differs by itself", EARLY).at(2, do=START_SECOND),
+        SOLUTION.wrong("same group", "every new member is a new group", SAME).at(
+            2, do=(SEND_MORE, act(member)), within_s=20
         ),
-        SOLUTION.wrong(
-            "same group",
-            "every new member is a new group",
-            SAME,
-            at=2,
-            do=lambda h: _send_and_start(h, "group"),
-            within_s=20,
+        SOLUTION.wrong("from first", "FIRST and LAST decide alone", FROM_FIRST).at(
+            1, predict="zero", do=act(lambda n: member(n, from_where="CONSUME_FROM_FIRST_OFFSET")), within_s=20
         ),
-        SOLUTION.wrong(
-            "from first",
-            "FIRST and LAST decide alone",
-            FROM_FIRST,
-            at=1,
-            predict="zero",
-            do=lambda h: _start_member(h, "group", "CONSUME_FROM_FIRST_OFFSET"),
-            within_s=20,
+        SOLUTION.wrong("says end", "the start is where it is now", COMMITTED).at(
+            1, say=lambda h: h.evidence.end(_queue(h.numbers))
         ),
-        SOLUTION.wrong(
-            "says end", "the start is where it is now", COMMITTED, at=1, say=lambda h: h.evidence.end(_queue(h.numbers))
-        ),
-        SOLUTION.wrong("thinks stored", "a new group has an offset", STORED, at=1, why="stored"),
+        SOLUTION.wrong("thinks stored", "a new group has an offset", STORED).at(1, why="stored"),
     ),
 )

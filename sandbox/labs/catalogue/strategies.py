@@ -1,15 +1,17 @@
 """Lab 12: allocation strategies, and which queues change their owner when a member joins."""
 
-from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, SetStrategy, StartConsumer, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import assignments
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -32,8 +34,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"]),
+        topic(n, n["queues"]),
+        member(n, copies=n["members"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
     )
 
@@ -138,15 +140,11 @@ def _by_ring(evidence: Evidence) -> Verdict:
     )
 
 
-def _add(hands: Hands) -> None:
-    hands.act(StartConsumer(group=hands.numbers["group"]))
+ADD = act(lambda n: StartConsumer(group=n["group"]))
 
 
-def _set_and_add(hands: Hands, strategy: StrategyName, after_s: float = DIVIDED_WITHIN_S) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))
-    if after_s:
-        hands.wait(after_s)
-    _add(hands)
+def _set(strategy: StrategyName) -> Deed:
+    return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
 def _moved_on_the_board(hands: Hands) -> int:
@@ -158,8 +156,8 @@ def _moved_on_the_board(hands: Hands) -> int:
 
 
 SOLUTION = Solution(
-    SolvedStep(before=lambda h: h.wait(DIVIDED_WITHIN_S), predict=6, do=_add, say=_moved_on_the_board, why="shifted"),
-    SolvedStep(predict=RING, do=lambda h: _set_and_add(h, RING), say=_moved_on_the_board, why="uneven"),
+    SolvedStep(before=wait(DIVIDED_WITHIN_S), predict=6, do=ADD, say=_moved_on_the_board, why="shifted"),
+    SolvedStep(predict=RING, do=(_set(RING), wait(DIVIDED_WITHIN_S), ADD), say=_moved_on_the_board, why="uneven"),
 )
 
 
@@ -278,34 +276,20 @@ STRATEGIES = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "says new ones", "only the new member's queues move", NEW_ONES, at=1, say=lambda h: h.numbers["each"]
+        SOLUTION.wrong("says new ones", "only the new member's queues move", NEW_ONES).at(
+            1, say=lambda h: h.numbers["each"]
         ),
-        SOLUTION.wrong(
-            "circle",
-            "assigning in turns moves few queues",
-            OTHER,
-            at=2,
+        SOLUTION.wrong("circle", "assigning in turns moves few queues", OTHER).at(
+            2,
             predict="AVG_BY_CIRCLE",
-            do=lambda h: _set_and_add(h, "AVG_BY_CIRCLE"),
+            do=(_set("AVG_BY_CIRCLE"), wait(DIVIDED_WITHIN_S), ADD),
             within_s=DIVIDED_WITHIN_S,
         ),
-        SOLUTION.wrong(
-            "unchanged",
-            "all strategies move the same number of queues",
-            STILL_AVG,
-            at=2,
-            predict="AVG",
-            do=_add,
-            within_s=DIVIDED_WITHIN_S,
+        SOLUTION.wrong("unchanged", "all strategies move the same number of queues", STILL_AVG).at(
+            2, predict="AVG", do=ADD, within_s=DIVIDED_WITHIN_S
         ),
-        SOLUTION.wrong(
-            "together",
-            "two simultaneous changes can be distinguished",
-            TOGETHER,
-            at=2,
-            do=lambda h: _set_and_add(h, RING, 0),
-            within_s=2 * DIVIDED_WITHIN_S,
+        SOLUTION.wrong("together", "two simultaneous changes can be distinguished", TOGETHER).at(
+            2, do=(_set(RING), ADD), within_s=2 * DIVIDED_WITHIN_S
         ),
     ),
 )

@@ -1,12 +1,15 @@
 """Lab N1: one group, two subscriptions."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from dataclasses import replace
+
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.journal.events import ActionTaken, SubscriptionChanged
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import EventClick, Number, choice
-from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -30,8 +33,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"], n["both"]),)),
+        topic(n, 4),
+        member(n, n["both"], actor=n["one"]),
         *(
             StartProducer(actor=f"shop-{tag}", topic=n["topic"], rate_per_s=n["rate"], tag=tag, key=f"{tag}-{{n}}")
             for tag in (n["lost"], n["kept"])
@@ -143,28 +146,24 @@ def _skipped(evidence: Evidence) -> Truth:
     return Truth(float(max(numbers) - min(numbers) + 1 - len(numbers)) if numbers else 0.0)
 
 
-def _join(hands: Hands, expression: str, group: str = "") -> None:
-    n = hands.numbers
-    topics = (Subscription(n["topic"], n[expression]),)
-    hands.act(StartConsumer(actor=n["other"], group=group or n["group"], subscriptions=topics))
+def _join(expression: str) -> Deed:
+    return act(lambda n: member(n, n[expression], actor=n["other"]))
 
 
-def _subscribe(hands: Hands, label: str, expression: str) -> None:
-    hands.act(ChangeActor(actor=hands.numbers[label], expression=hands.numbers[expression]))
+def _subscribe(label: str, expression: str) -> Deed:
+    return act(lambda n: ChangeActor(actor=n[label], expression=n[expression]))
 
 
 SOLUTION = Solution(
     SolvedStep(
-        before=lambda h: h.wait(20),
+        before=wait(20),
         predict="other",
-        do=lambda h: _join(h, "kept"),
+        do=_join("kept"),
         within_s=60,
         say="lost",
         why=lambda h: str(h.evidence.of(SubscriptionChanged, since=0)[-1].seq),
     ),
-    SolvedStep(
-        predict="gone", do=lambda h: _subscribe(h, "other", "both"), within_s=60, say=answer_of(_skipped), why="passed"
-    ),
+    SolvedStep(predict="gone", do=_subscribe("other", "both"), within_s=60, say=answer_of(_skipped), why="passed"),
 )
 
 
@@ -263,35 +262,20 @@ TWO_SUBSCRIPTIONS = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "another group",
-            "groups share messages",
-            OTHER_GROUP,
-            at=1,
-            before=None,
+        SOLUTION.wrong("another group", "groups share messages", OTHER_GROUP).at(
+            1,
+            before=(),
             predict="nothing",
-            do=lambda h: _join(h, "kept", f"{h.numbers['group']}-2"),
+            do=act(lambda n: replace(member(n, n["kept"], actor=n["other"]), group=f"{n['group']}-2")),
             within_s=10,
         ),
-        SOLUTION.wrong("sees nothing", "each member gets what it subscribed to", NONE, at=1, say="none"),
-        SOLUTION.wrong(
-            "same expression", "a new member changes nothing by itself", SAME, at=1, do=lambda h: _join(h, "both")
+        SOLUTION.wrong("sees nothing", "each member gets what it subscribed to", NONE).at(1, say="none"),
+        SOLUTION.wrong("same expression", "a new member changes nothing by itself", SAME).at(1, do=_join("both")),
+        SOLUTION.wrong("changes the first", "the newest subscription is enough", FIRST).at(
+            2, do=_subscribe("one", "both"), within_s=30
         ),
-        SOLUTION.wrong(
-            "changes the first",
-            "the newest subscription is enough",
-            FIRST,
-            at=2,
-            do=lambda h: _subscribe(h, "one", "both"),
-            within_s=30,
-        ),
-        SOLUTION.wrong(
-            "swaps",
-            "members divide the tags among them",
-            SWAPPED,
-            at=2,
-            do=lambda h: _subscribe(h, "other", "lost"),
-            within_s=30,
+        SOLUTION.wrong("swaps", "members divide the tags among them", SWAPPED).at(
+            2, do=_subscribe("other", "lost"), within_s=30
         ),
     ),
 )

@@ -1,14 +1,16 @@
 """Lab 7: more queues to write than to read, and more to read than to write."""
 
-from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
+from sandbox.labs.deeds import change_topic
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -34,8 +36,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["low"], read_queues=n["low"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"]),
+        topic(n, n["low"]),
+        member(n, copies=n["members"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -165,11 +167,6 @@ def _idle(evidence: Evidence) -> Truth:
     return Truth(float(len(_silent(evidence))), assignments(evidence, n["group"], n["topic"]))
 
 
-def _change(hands: Hands, write: str, read: str) -> None:
-    n = hands.numbers
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n[write], read_queues=n[read]))
-
-
 def _written_only(hands: Hands) -> int:
     """Count the rows of the Topics page."""
     topics = {topic["topic"]: topic for topic in hands.read("topics")["topics"]}
@@ -184,11 +181,9 @@ def _without_messages(hands: Hands) -> int:
 
 
 SOLUTION = Solution(
-    SolvedStep(
-        predict=lambda h: h.numbers["low"], do=lambda h: _change(h, "high", "low"), say=_written_only, why="route"
-    ),
-    SolvedStep(predict="first", do=lambda h: _change(h, "high", "high")),
-    SolvedStep(predict=1, do=lambda h: _change(h, "low", "high"), say=_without_messages, why="divided"),
+    SolvedStep(predict=lambda h: h.numbers["low"], do=change_topic("high", "low"), say=_written_only, why="route"),
+    SolvedStep(predict="first", do=change_topic("high", "high")),
+    SolvedStep(predict=1, do=change_topic("low", "high"), say=_without_messages, why="divided"),
 )
 
 
@@ -324,40 +319,18 @@ WRITE_AND_READ_COUNTS = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong(
-            "both",
-            "a topic has one number of queues",
-            BOTH,
-            at=1,
-            predict=0,
-            do=lambda h: _change(h, "high", "high"),
-            within_s=5,
+        SOLUTION.wrong("both", "a topic has one number of queues", BOTH).at(
+            1, predict=0, do=change_topic("high", "high"), within_s=5
         ),
-        SOLUTION.wrong(
-            "turned",
-            "what is read can be less than what is written to by itself",
-            TURNED,
-            at=1,
-            predict=0,
-            do=lambda h: _change(h, "low", "high"),
-            within_s=5,
+        SOLUTION.wrong("turned", "what is read can be less than what is written to by itself", TURNED).at(
+            1, predict=0, do=change_topic("low", "high"), within_s=5
         ),
-        SOLUTION.wrong("says none", "every queue with messages has a reader", NONE, at=1, say=0),
-        SOLUTION.wrong(
-            "shrunk",
-            "fewer queues to write bring back what waits",
-            SHRUNK,
-            at=2,
-            do=lambda h: _change(h, "low", "low"),
-            within_s=5,
+        SOLUTION.wrong("says none", "every queue with messages has a reader", NONE).at(1, say=0),
+        SOLUTION.wrong("shrunk", "fewer queues to write bring back what waits", SHRUNK).at(
+            2, do=change_topic("low", "low"), within_s=5
         ),
-        SOLUTION.wrong(
-            "reads less",
-            "queues to read follow those to write",
-            READS_LESS,
-            at=3,
-            do=lambda h: _change(h, "low", "low"),
-            within_s=5,
+        SOLUTION.wrong("reads less", "queues to read follow those to write", READS_LESS).at(
+            3, do=change_topic("low", "low"), within_s=5
         ),
     ),
 )
