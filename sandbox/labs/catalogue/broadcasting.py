@@ -55,8 +55,7 @@ def _count(burst: Seen[ActionTaken]) -> int:
 
 def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Delivery]:
     """List the messages of the burst that a group, or one actor of it, has finished."""
-    burst = _burst(evidence)
-    if burst is None:
+    if (burst := _burst(evidence)) is None:
         return []
     clients = None if label is None else evidence.clients(label)
     sent = {
@@ -76,8 +75,7 @@ def _seqs(rows: list[Delivery]) -> tuple[int, ...]:
 
 
 def _all_have_it(evidence: Evidence) -> Verdict:
-    burst = _burst(evidence)
-    if burst is None:
+    if (burst := _burst(evidence)) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
     once, each = _got(evidence, "group"), [_got(evidence, "second", label) for label in SCREENS]
     if any(len(rows) < _count(burst) for rows in (once, *each)):
@@ -140,14 +138,12 @@ def _is_back(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("Some members have not received the burst yet."))
     if not _crashes(evidence, CLERKS[0]):
         return Verdict.wrong(ONE_GROUP, rests_on=[burst])
-    taken = _restarted(evidence, SCREENS[0], burst)
-    if taken is None:
+    if (taken := _restarted(evidence, SCREENS[0], burst)) is None:
         return Verdict.not_yet(_("{screen} is not running again yet."))
     once = _got(evidence, "group")
     if len({(row.queue, row.offset) for row in once}) < _count(burst):
         return Verdict.not_yet(_("{group} has not finished the burst yet."))
-    waited_s = evidence.passed_s(taken.at_ms)
-    if waited_s < GOT_WITHIN_S:
+    if (waited_s := evidence.passed_s(taken.at_ms)) < GOT_WITHIN_S:
         return Verdict.not_yet(
             _("{screen} restarted {waited_s} s ago; watch for {wait_s} s."), waited_s=waited_s, wait_s=GOT_WITHIN_S
         )
@@ -183,17 +179,14 @@ def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
 
 
 def _is_new(evidence: Evidence) -> Verdict:
-    joined = _joined(evidence)
-    if joined is None:
-        others = evidence.actions("StartConsumer")
-        if others:
+    if (joined := _joined(evidence)) is None:
+        if others := evidence.actions("StartConsumer"):
             return Verdict.wrong(OTHER_GROUP, given=others[-1].event.fields["group"], rests_on=[others[-1]])
         return Verdict.not_yet(_("No member has been added in this step."))
     began = _began(evidence)
     if len(began) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(began), all=QUEUES)
-    waited_s = (evidence.now_ms - began[-1].at_ms) // 1000
-    if waited_s < GOT_WITHIN_S:
+    if (waited_s := (evidence.now_ms - began[-1].at_ms) // 1000) < GOT_WITHIN_S:
         return Verdict.not_yet(
             _("The new member has been running for {waited_s} s; watch for {wait_s} s."),
             waited_s=waited_s,

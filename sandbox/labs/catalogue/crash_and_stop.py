@@ -53,17 +53,13 @@ def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | N
 
 def _stopped_cleanly(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    burst = _burst(evidence)
-    if burst is None:
+    if (burst := _burst(evidence)) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
-    crash = _taken(evidence, "CrashActor", n["one"])
-    if crash is not None:
+    if (crash := _taken(evidence, "CrashActor", n["one"])) is not None:
         return Verdict.wrong(CRASHED, rests_on=[crash])
-    stop = _taken(evidence, "StopActor", n["one"])
-    if stop is None:
+    if (stop := _taken(evidence, "StopActor", n["one"])) is None:
         return Verdict.not_yet(_("{one} is still running."))
-    left = unfinished(evidence, n["group"], evidence.queues_of(n["topic"]))
-    if left:
+    if left := unfinished(evidence, n["group"], evidence.queues_of(n["topic"])):
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
     twice = len(finished_twice(evidence.deliveries_of(n["group"])))
     return Verdict.met(
@@ -81,24 +77,19 @@ def _again(evidence: Evidence) -> Truth:
 
 def _crashed(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    burst = _burst(evidence)
-    if burst is None:
+    if (burst := _burst(evidence)) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
-    stop = _taken(evidence, "StopActor", n["other"])
-    if stop is not None:
+    if (stop := _taken(evidence, "StopActor", n["other"])) is not None:
         return Verdict.wrong(STOPPED, rests_on=[stop])
-    crash = _taken(evidence, "CrashActor", n["other"])
-    if crash is None:
+    if (crash := _taken(evidence, "CrashActor", n["other"])) is None:
         return Verdict.not_yet(_("{other} is still running."))
-    repeated = _repeated(evidence)
-    if repeated is not None:
+    if (repeated := _repeated(evidence)) is not None:
         return Verdict.met(
             _("{count} messages were delivered twice after the crash of {other}."),
             count=repeated.event.count,
             rests_on=[crash, repeated],
         )
-    passed_s = evidence.passed_s(crash.at_ms)
-    if passed_s < PATIENCE_S:
+    if (passed_s := evidence.passed_s(crash.at_ms)) < PATIENCE_S:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.wrong(TOO_LATE, rests_on=[crash])
 
@@ -115,8 +106,7 @@ def _count(evidence: Evidence) -> Truth:
 def _cause(evidence: Evidence) -> Truth:
     """The crash, as an action or as a state."""
     n = evidence.numbers
-    crash = _taken(evidence, "CrashActor", n["other"])
-    if crash is None:
+    if (crash := _taken(evidence, "CrashActor", n["other"])) is None:
         return Truth(())
     states = [entry.seq for entry in evidence.of(MemberStateChanged) if entry.cause == crash.seq]
     return Truth(tuple(map(str, (crash.seq, *states))), (crash.seq,))

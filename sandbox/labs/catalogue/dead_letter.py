@@ -64,16 +64,14 @@ def _mended_too_early(evidence: Evidence) -> Verdict | None:
 
 def _is_retried(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = evidence.actions("SendMessages")
-    if not sent:
+    if not (sent := evidence.actions("SendMessages")):
         return Verdict.not_yet(_("{key} has not been sent yet."))
     keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
         taken.event.fields["key"] for taken in sent
     }
     if n["key"] not in keys:
         return Verdict.wrong(OTHER_KEY, rests_on=[sent[-1]])
-    early = _mended_too_early(evidence)
-    if early is not None:
+    if (early := _mended_too_early(evidence)) is not None:
         return early
     retries = _retries(evidence)
     if len(retries) < RETRIES_SEEN:
@@ -99,11 +97,9 @@ def _first_level(evidence: Evidence) -> Truth:
 
 
 def _is_dead(evidence: Evidence) -> Verdict:
-    early = _mended_too_early(evidence)
-    if early is not None:
+    if (early := _mended_too_early(evidence)) is not None:
         return early
-    dead = _dead(evidence)
-    if dead is None:
+    if (dead := _dead(evidence)) is None:
         return Verdict.not_yet(_("{tries} tries so far."), tries=len(_tries(evidence)))
     return Verdict.met(
         _("After {tries} tries it went to the dead-letter queue."),
@@ -118,12 +114,10 @@ def _count(evidence: Evidence) -> Truth:
 
 
 def _is_sent_again(evidence: Evidence) -> Verdict:
-    resent = evidence.actions("ResendMessage")
-    if not resent:
+    if not (resent := evidence.actions("ResendMessage")):
         return Verdict.not_yet(_("The dead-letter message has not been resent yet."))
     again = [row for row in _tries(evidence, None) if row.seq > resent[-1].seq]
-    done = _succeeded(evidence, resent[-1].seq)
-    if done is not None:
+    if (done := _succeeded(evidence, resent[-1].seq)) is not None:
         return Verdict.met(_("{key} was consumed at its next try."), rests_on=[resent[-1], done])
     if again:
         return Verdict.wrong(UNMENDED, rests_on=[resent[-1], again[0]])

@@ -66,8 +66,7 @@ def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _is_due(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _delayed(evidence)
     if sent is None:
-        plain = [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]
-        if plain:
+        if plain := [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]:
             return Verdict.wrong(NOT_DELAYED, rests_on=[plain[-1]])
         return Verdict.not_yet(_("{key} has not been sent yet."))
     level = sent.event.fields["delay_level"]
@@ -101,8 +100,7 @@ def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
 
 
 def _where(evidence: Evidence) -> Truth:
-    stored = _first_stored(evidence)
-    if stored is None:
+    if (stored := _first_stored(evidence)) is None:
         return Truth("producer")
     return Truth("hidden" if stored.event.topic == evidence.numbers["topic"] else "other", (stored.seq,))
 
@@ -126,8 +124,7 @@ def _are_checked(evidence: Evidence) -> Verdict:
     if _set_last(evidence, "rate_per_s"):
         return Verdict.not_yet(_("{till} is still preparing messages: set its rate to 0."))
     checks = {entry.event.transaction_id: entry.seq for entry in evidence.of(TransactionChecked)}
-    missing = [entry for entry in prepared if entry.event.transaction_id not in checks]
-    if missing:
+    if missing := [entry for entry in prepared if entry.event.transaction_id not in checks]:
         return Verdict.not_yet(
             _("The broker has not checked {count} of them yet: it runs a check every 60 s."), count=len(missing)
         )

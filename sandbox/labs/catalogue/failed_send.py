@@ -58,8 +58,7 @@ def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
 
 def _answer_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = _sends(evidence, n["paid"])
-    if not sent:
+    if not (sent := _sends(evidence, n["paid"])):
         return Verdict.not_yet(NOT_SENT, key=n["paid"])
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
@@ -84,8 +83,7 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = _sends(evidence, n["lost"])
-    if not sent:
+    if not (sent := _sends(evidence, n["lost"])):
         return Verdict.not_yet(NOT_SENT, key=n["lost"])
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
@@ -110,15 +108,12 @@ def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
 def _sent_again(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
-    done = [entry for entries in again.values() for entry in entries]
-    if not done:
+    if not (done := [entry for entries in again.values() for entry in entries]):
         return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."))
     newest = max(done, key=lambda entry: entry.seq)
-    failure = _failure(evidence, newest.seq)
-    if failure is not None:
+    if (failure := _failure(evidence, newest.seq)) is not None:
         return Verdict.wrong(STILL_CUT, rests_on=[newest, failure])
-    missing = [key for key, entries in again.items() if not entries]
-    if missing:
+    if missing := [key for key, entries in again.items() if not entries]:
         if _passed_s(evidence, newest) > PATIENCE_S:
             return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest])
         return Verdict.not_yet(_("{key} has not been resent yet."), key=missing[0])

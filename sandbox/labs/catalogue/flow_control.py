@@ -57,8 +57,7 @@ def _passed_s(evidence: Evidence, action: str) -> float:
 
 
 def _is_held_by_count(evidence: Evidence) -> Verdict:
-    held = _held(evidence, "count")
-    if held is not None:
+    if (held := _held(evidence, "count")) is not None:
         return Verdict.met(
             _("{reader} stopped pulling at {value} messages: at most {count_most} may wait."),
             value=held.event.value,

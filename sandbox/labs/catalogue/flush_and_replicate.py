@@ -79,8 +79,7 @@ def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[Message
 
 def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | Verdict:
     """The newest send and the power cut after it, or what is missing."""
-    sent = sends(evidence)
-    if not sent:
+    if not (sent := sends(evidence)):
         return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     killed = [
         entry
@@ -101,8 +100,7 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
 
 
 def _some_are_lost(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
@@ -128,8 +126,7 @@ def _any_lost(evidence: Evidence) -> Truth:
 
 
 def _none_is_lost(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
@@ -155,8 +152,7 @@ def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]
 
 def _kept(evidence: Evidence) -> Truth:
     """Lost ones that came to the new group all the same."""
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return Truth(0.0)
     gone = _gone(evidence, *cut)
     rows = {
@@ -168,8 +164,7 @@ def _kept(evidence: Evidence) -> Truth:
 
 
 def _slave_has_them(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
@@ -186,10 +181,8 @@ def _slave_has_them(evidence: Evidence) -> Verdict:
         )
     if not lost.event.answered:
         return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
-    promoted = evidence.actions("PromoteSlave", since=lost.seq)
-    if not promoted:
-        back = evidence.of(BrokerStarted, since=lost.seq, broker=BROKER, broker_id=0)
-        if back:
+    if not (promoted := evidence.actions("PromoteSlave", since=lost.seq)):
+        if back := evidence.of(BrokerStarted, since=lost.seq, broker=BROKER, broker_id=0):
             return Verdict.wrong(OLD_MASTER, rests_on=[lost, back[0]])
         return Verdict.not_yet(_("The slave is not the master yet."))
     kept = _kept(evidence)

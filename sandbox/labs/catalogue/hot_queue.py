@@ -70,11 +70,9 @@ def _sending_from(evidence: Evidence) -> int | None:
 
 
 def _is_hot(evidence: Evidence) -> Verdict:
-    from_ms = _sending_from(evidence)
-    if from_ms is None:
+    if (from_ms := _sending_from(evidence)) is None:
         return Verdict.not_yet(_("shop is not sending yet."))
-    passed_s = evidence.passed_s(from_ms)
-    if passed_s < WATCH_S:
+    if (passed_s := evidence.passed_s(from_ms)) < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=WATCH_S)
     return Verdict.met(
         _("The hottest queue gets {percent} % of the messages."),
@@ -100,8 +98,7 @@ def _all_have_one(evidence: Evidence) -> Verdict:
     if len(assigned) < n["more"] or any(len(entry.event.queues) != 1 for entry in assigned.values()):
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(assigned), members=n["more"])
     since_ms = max(entry.at_ms for entry in assigned.values() if entry.event.added or entry.event.dropped)
-    held_s = evidence.passed_s(since_ms)
-    if held_s < WATCH_S:
+    if (held_s := evidence.passed_s(since_ms)) < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
     return Verdict.met(
         _("Each queue has its own member, but the lag keeps growing: {lag}."),
@@ -116,8 +113,7 @@ def _is_silent(evidence: Evidence) -> bool:
 
 
 def _is_even(evidence: Evidence) -> Verdict:
-    started = evidence.actions("StartProducer")
-    if not started:
+    if not (started := evidence.actions("StartProducer")):
         if evidence.actions("StartConsumer"):
             return Verdict.wrong(FIFTH)
         return Verdict.not_yet(_("No producer with another key has been started yet."))
@@ -125,8 +121,7 @@ def _is_even(evidence: Evidence) -> Verdict:
     fields = newest.event.fields
     from_ms = newest.at_ms + 2_000
     percent = _hottest_percent(evidence, from_ms)
-    passed_s = evidence.passed_s(from_ms)
-    if passed_s < WATCH_S / 2:
+    if (passed_s := evidence.passed_s(from_ms)) < WATCH_S / 2:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s), wait_s=WATCH_S // 2
         )

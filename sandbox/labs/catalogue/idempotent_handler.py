@@ -64,8 +64,7 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
     n = evidence.numbers
     if _burst(evidence) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
-    crash = _crash(evidence)
-    if crash is None:
+    if (crash := _crash(evidence)) is None:
         return Verdict.not_yet(_("No member has crashed yet."))
     done, _made, keys = _rows(evidence)
     passed_s = evidence.passed_s(crash.at_ms)
@@ -83,8 +82,7 @@ def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
 
 
 def _inserts_doubled(evidence: Evidence) -> Verdict:
-    missing = _after_the_crash(evidence)
-    if missing is not None:
+    if (missing := _after_the_crash(evidence)) is not None:
         return missing
     _done, rows, keys = _rows(evidence)
     return Verdict.met(
@@ -105,8 +103,7 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
             return Verdict.wrong(BOTH, rests_on=[burst])
         if still:
             return Verdict.wrong(ONE, still=still[0], rests_on=[burst])
-    missing = _after_the_crash(evidence)
-    if missing is not None:
+    if (missing := _after_the_crash(evidence)) is not None:
         return missing
     done, rows, keys = _rows(evidence)
     return Verdict.met(

@@ -64,8 +64,7 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
         return Verdict.wrong(RATE, now=f"{rate:g}", rests_on=[change])
-    passed_s = evidence.passed_s(change.at_ms)
-    if passed_s < GROWS_S:
+    if (passed_s := evidence.passed_s(change.at_ms)) < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
     return Verdict.met(
         _("The lag grew by {grown} in {wait_s} s."),
@@ -98,8 +97,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     if len(newest) != n["beyond"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["beyond"])
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = evidence.passed_s(since_ms)
-    if held_s < HELD_S:
+    if (held_s := evidence.passed_s(since_ms)) < HELD_S:
         return Verdict.not_yet(
             _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
         )
@@ -125,8 +123,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
             now=f"{change.event.fields['rate_per_s']:g}",
             rests_on=[change],
         )
-    lag = evidence.lag(n["group"], n["topic"])
-    if lag > 0:
+    if (lag := evidence.lag(n["group"], n["topic"])) > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
     return Verdict.met(
         _("The lag reached 0 {drained_s} s after the last message."),

@@ -136,8 +136,7 @@ def _lost(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[LocksLost]]:
 
 
 def _works_for_s(evidence: Evidence) -> Truth:
-    kill = _kill(evidence)
-    if kill is None:
+    if (kill := _kill(evidence)) is None:
         return Truth(0.0)
     rows = _rows(evidence, "fifo", kill.seq)
     return Truth((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000, (kill.seq, *(row.seq for row in rows[-1:])))
@@ -204,8 +203,7 @@ def _share(evidence: Evidence) -> Truth:
 def _goes_on(evidence: Evidence) -> Verdict:
     n, kill = evidence.numbers, _kill(evidence)
     assert kill is not None, "the step before has seen it"
-    back = _back(evidence)
-    if back is None:
+    if (back := _back(evidence)) is None:
         return Verdict.not_yet(_("The master of {broker} is still down."))
     locked, rows = _locked(evidence, back.seq), _rows(evidence, "fifo", back.seq)
     if len(locked) < n["queues"]:

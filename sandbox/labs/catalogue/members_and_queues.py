@@ -57,8 +57,7 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     if len(newest) != n["members"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest))
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = evidence.passed_s(since_ms)
-    if held_s < IDLE_S:
+    if (held_s := evidence.passed_s(since_ms)) < IDLE_S:
         return Verdict.not_yet(
             _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
         )
@@ -72,8 +71,7 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
 
 def _none_is_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    changed = newest_change(evidence, n["topic"])
-    if changed is None:
+    if (changed := newest_change(evidence, n["topic"])) is None:
         return Verdict.not_yet(_("{topic} still has {queues} queues."))
     newest = changed.event
     if newest.read_queues < n["more"]:
@@ -95,8 +93,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
 def _after(evidence: Evidence) -> float:
     """Seconds from the change to the last first assignment after it."""
     n = evidence.numbers
-    changed = newest_change(evidence, n["topic"])
-    if changed is None:
+    if (changed := newest_change(evidence, n["topic"])) is None:
         return 0.0
     first: dict[str, int] = {}
     for entry in evidence.of(QueuesAssigned, since=changed.seq):

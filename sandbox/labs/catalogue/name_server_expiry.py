@@ -93,8 +93,7 @@ def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
 
 def _waiting(evidence: Evidence, change: Seen[RouteChanged]) -> Verdict | None:
     """None: all clients have learned it."""
-    left = [label for label in (SHOP, *MEMBERS) if label not in _learned(evidence, change.seq)]
-    if not left:
+    if not (left := [label for label in (SHOP, *MEMBERS) if label not in _learned(evidence, change.seq)]):
         return None
     return Verdict.not_yet(
         _("{count} clients still use the old route, including {first}."), count=len(left), first=left[0]
@@ -166,11 +165,9 @@ def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:
 
 
 def _is_back(evidence: Evidence) -> Verdict:
-    resumed = done_to(evidence, BROKER, *BACK)
-    if resumed is None:
+    if (resumed := done_to(evidence, BROKER, *BACK)) is None:
         return Verdict.not_yet(_("{broker} is still hung."))
-    registered = _changed(evidence, "registered", resumed.seq)
-    if registered is None:
+    if (registered := _changed(evidence, "registered", resumed.seq)) is None:
         return Verdict.not_yet(_("{broker} has not registered yet."))
     if waiting := _waiting(evidence, registered):
         return waiting
@@ -193,11 +190,9 @@ def _last_to_learn(evidence: Evidence) -> Truth:
 
 
 def _is_closed(evidence: Evidence) -> Verdict:
-    kill = done_to(evidence, BROKER, "KillBroker")
-    if kill is None:
+    if (kill := done_to(evidence, BROKER, "KillBroker")) is None:
         return Verdict.not_yet(_("{broker} is still running."))
-    closed = _changed(evidence, "closed", kill.seq)
-    if closed is None:
+    if (closed := _changed(evidence, "closed", kill.seq)) is None:
         return Verdict.not_yet(_("The connection of {broker} is still open."))
     if waiting := _waiting(evidence, closed):
         return waiting

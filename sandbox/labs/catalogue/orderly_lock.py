@@ -58,8 +58,7 @@ def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | 
 def _is_denied(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence)
     if crash is None:
-        stops = evidence.actions("StopActor", actor=n["one"])
-        if stops:
+        if stops := evidence.actions("StopActor", actor=n["one"]):
             return Verdict.wrong(STOPPED, rests_on=[stops[-1]])
         return Verdict.not_yet(_("{one} is still running."))
     if not _locks(evidence, crash.seq):
@@ -137,11 +136,9 @@ def _is_crash(evidence: Evidence, answer: Answer) -> bool:
 
 def _unlocked(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    crashes = evidence.actions("CrashActor", actor=n["one"])
-    if crashes:
+    if crashes := evidence.actions("CrashActor", actor=n["one"]):
         return Verdict.wrong(AGAIN, rests_on=[crashes[-1]])
-    stops = evidence.actions("StopActor", actor=n["one"])
-    if not stops:
+    if not (stops := evidence.actions("StopActor", actor=n["one"])):
         return Verdict.not_yet(_("{one} has not been stopped yet."))
     unlocked = [
         entry

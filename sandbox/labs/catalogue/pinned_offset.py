@@ -52,8 +52,7 @@ def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | 
 
 def _is_pinned(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    pinned = _pin(evidence)
-    if pinned is None:
+    if (pinned := _pin(evidence)) is None:
         slowed = evidence.actions("ChangeActor")
         if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
             return Verdict.wrong(THERE, there=slowed[-1].event.fields["slow_queue"], rests_on=[slowed[-1]])
@@ -82,8 +81,7 @@ def _is_pinned(evidence: Evidence) -> Verdict:
 
 
 def _committed(evidence: Evidence) -> Truth:
-    pinned = _pin(evidence, since=0)
-    if pinned is None:
+    if (pinned := _pin(evidence, since=0)) is None:
         return Truth(0.0)
     commit = evidence.committed(evidence.numbers["group"], queue_of(pinned.event))
     return Truth(float(pinned.event.offset), (pinned.seq,) if commit is None else (pinned.seq, commit.seq))
@@ -113,10 +111,8 @@ def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _came_again(evidence: Evidence) -> Verdict:
-    crash = _crash(evidence)
-    if crash is None:
-        stops = evidence.actions("StopActor")
-        if stops:
+    if (crash := _crash(evidence)) is None:
+        if stops := evidence.actions("StopActor"):
             return Verdict.wrong(
                 _("{one} received a stop and is waiting for its slow message. Crash it."), rests_on=[stops[-1]]
             )
@@ -125,8 +121,7 @@ def _came_again(evidence: Evidence) -> Verdict:
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
             return Verdict.wrong(DOWN, rests_on=[crash])
         return Verdict.not_yet(_("{one} is down. Restart it."))
-    repeated = _repeated(evidence)
-    if repeated is None:
+    if (repeated := _repeated(evidence)) is None:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.met(
         _("{count} messages were delivered twice."), count=repeated.event.count, rests_on=[crash, repeated]

@@ -61,8 +61,7 @@ def _handlers(evidence: Evidence) -> dict[str, str]:
 def _one_stands(evidence: Evidence) -> Verdict:
     n, failed = evidence.numbers, _failed(evidence, since=None)
     handlers = _handlers(evidence)
-    wrong = [handler for handler in handlers.values() if handler != n["bad"]]
-    if wrong:
+    if wrong := [handler for handler in handlers.values() if handler != n["bad"]]:
         return Verdict.wrong(NO_SUCH, given=wrong[0])
     if not failed:
         return Verdict.not_yet(

@@ -77,8 +77,7 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
 
 def _is_appended(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["tag"], ("", NO_TAG)), Verdict):
         return stored
     return Verdict.met(
         _(
@@ -105,8 +104,7 @@ def _position(evidence: Evidence) -> Truth:
 
 def _has_size(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _sent(evidence)
-    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["tag"], ("", NO_TAG)), Verdict):
         return stored
     assert sent is not None
     if (body_bytes := _body_bytes(sent)) != n["body"]:
@@ -140,11 +138,9 @@ def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
 
 def _is_dropped(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    stored = _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG)), Verdict):
         return stored
-    dropped = _filtered(evidence, stored.seq)
-    if dropped is None:
+    if (dropped := _filtered(evidence, stored.seq)) is None:
         return Verdict.not_yet(_("reader has not received it yet."))
     return Verdict.met(
         _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),

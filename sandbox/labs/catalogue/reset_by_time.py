@@ -70,8 +70,7 @@ def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
-    window = _newest_window(evidence)
-    if window is None:
+    if (window := _newest_window(evidence)) is None:
         return Verdict.not_yet(_("The handler has not been broken yet."))
     broken, mended = window
     passed_s = ((evidence.now_ms if mended is None else mended.at_ms) - broken.at_ms) // 1000
@@ -87,8 +86,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
 
 
 def _count(evidence: Evidence) -> Truth:
-    window = _newest_window(evidence)
-    if window is None:
+    if (window := _newest_window(evidence)) is None:
         return Truth(0.0)
     return Truth(
         float(len(_spoiled(evidence, window[0].seq))), tuple(entry.seq for entry in window if entry is not None)
@@ -148,8 +146,7 @@ def _replayed_at_once(evidence: Evidence) -> Truth:
 
     Messages stored after it do not count; an earlier, wrong reset may precede it.
     """
-    reset = _reset(evidence)
-    if reset is None:
+    if (reset := _reset(evidence)) is None:
         return Truth(0.0)
     ends: dict[str, int] = {}
     for entry in evidence.of(MessagesStored, since=0):

@@ -60,8 +60,7 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if not runs:
         return Verdict.not_yet(_("The deletion has not run yet."))
-    deleted = evidence.of(FilesDeleted, kind="commitlog")
-    if deleted:
+    if deleted := evidence.of(FilesDeleted, kind="commitlog"):
         return deleted[-1]
     if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
         return Verdict.not_yet(_("The deletion has not run yet."))
@@ -82,8 +81,7 @@ def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
 
 def _deleted_unread(evidence: Evidence) -> Verdict:
     n, moved = evidence.numbers, _min(evidence)
-    deleted = _cleaned(evidence)
-    if isinstance(deleted, Verdict):
+    if isinstance(deleted := _cleaned(evidence), Verdict):
         return deleted
     stopped = [
         entry for entry in evidence.of(MemberStateChanged, since=0) if entry.event.client_id in evidence.clients(READER)
@@ -162,8 +160,7 @@ def _is_corrected(evidence: Evidence) -> Verdict:
 
 
 def _where(evidence: Evidence) -> Truth:
-    corrected = _corrected(evidence)
-    if corrected is None:
+    if (corrected := _corrected(evidence)) is None:
         return Truth("committed")
     end = evidence.end(_queue(evidence))
     return Truth("end" if corrected.event.given == end else "min", (corrected.seq,))
@@ -186,11 +183,9 @@ def _is_not_pulled(evidence: Evidence, answer: object) -> bool:
 
 
 def _is_overtaken(evidence: Evidence) -> Verdict:
-    deleted = _cleaned(evidence)
-    if isinstance(deleted, Verdict):
+    if isinstance(deleted := _cleaned(evidence), Verdict):
         return deleted
-    stops = evidence.actions("StopActor")
-    if stops:
+    if stops := evidence.actions("StopActor"):
         return Verdict.wrong(AWAY, rests_on=[stops[-1]])
     if _corrected(evidence) is not None:
         return _goes_on(evidence)

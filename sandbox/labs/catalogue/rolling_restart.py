@@ -106,8 +106,7 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
     lives = Lives(evidence)
-    last_round = whole_round(evidence, lives)
-    if isinstance(last_round, Verdict):
+    if isinstance(last_round := whole_round(evidence, lives), Verdict):
         return last_round
     began = last_round.began
     moves = moves_since(evidence, lives, began.seq)
@@ -146,8 +145,7 @@ def _fewest(evidence: Evidence) -> Verdict:
                 needless=needless(moves),
                 rests_on=_rests_on(newest.began, moves),
             )
-    last_round = whole_round(evidence, lives)
-    if isinstance(last_round, Verdict):
+    if isinstance(last_round := whole_round(evidence, lives), Verdict):
         return last_round
     return Verdict.met(
         _("{moves} moves, each from a member that left or to one that joined; {again} messages were redelivered."),

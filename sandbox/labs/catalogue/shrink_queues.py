@@ -72,8 +72,7 @@ def _is_drained(evidence: Evidence) -> Verdict:
     if write != n["low"]:
         return Verdict.wrong(_("There are {write} write queues: {low} are required."), write=write, rests_on=[changed])
     newest_ms = max([entry.at_ms for entry in _stored(evidence)], default=0)
-    quiet_s = (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000
-    if quiet_s < QUIET_S:
+    if (quiet_s := (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000) < QUIET_S:
         return Verdict.not_yet(
             _("Queues {low} to {last} have received no message for {quiet_s} s; watch for {wait_s} s."),
             quiet_s=quiet_s,

@@ -70,8 +70,7 @@ def _began_at_zero(evidence: Evidence) -> Verdict:
     n, started = evidence.numbers, _started(evidence)
     if started is None:
         return Verdict.not_yet(_("{group} has no member yet."))
-    problem = _asked_for(started, n["group"])
-    if problem is not None:
+    if (problem := _asked_for(started, n["group"])) is not None:
         return problem
     taken = _taken(evidence, n["group"])
     if len(taken) < QUEUES:
@@ -87,14 +86,12 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{group} has no member yet."), group=n["second"])
     if started.event.fields["group"] == n["group"]:
         return Verdict.wrong(SAME, rests_on=[started])
-    problem = _asked_for(started, n["second"])
-    if problem is not None:
+    if (problem := _asked_for(started, n["second"])) is not None:
         return problem
     taken = _taken(evidence, n["second"])
     if len(taken) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
-    early = [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]
-    if early:
+    if early := [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]:
         return Verdict.wrong(EARLY, rests_on=early)
     return Verdict.met(_("{second} began at the end of every queue."), rests_on=taken.values())
 

@@ -82,8 +82,7 @@ def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
 
 def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
     """Queues whose owner is another since the newest join: who had it, who has it."""
-    join = _join(evidence)
-    if join is None:
+    if (join := _join(evidence)) is None:
         return {}
     had, has = _owners(_before(evidence, join.seq)), _owners(_after(evidence))
     return {queue: (had[queue], owner) for queue, owner in has.items() if had.get(queue, owner) != owner}

@@ -65,8 +65,7 @@ def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
 
 def _is_replaced(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    started = evidence.actions("StartConsumer")
-    if not started:
+    if not (started := evidence.actions("StartConsumer")):
         return Verdict.not_yet(_("{other} has not joined yet."))
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
@@ -74,8 +73,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
         return Verdict.wrong(SAME, rests_on=[started[-1]])
-    passed_s = evidence.passed_s(replaced.at_ms)
-    if passed_s < SETTLED_S + WATCH_S:
+    if (passed_s := evidence.passed_s(replaced.at_ms)) < SETTLED_S + WATCH_S:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
@@ -115,8 +113,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, _changed(evidence)
     if not changed:
         return Verdict.not_yet(_("Each member still has its own subscription."))
-    mended = changed.get(n["other"])
-    if mended is None:
+    if (mended := changed.get(n["other"])) is None:
         return Verdict.wrong(FIRST, rests_on=changed.values())
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):

@@ -105,8 +105,7 @@ def _is_read(evidence: Evidence) -> Verdict:
     missing = {
         queue: set(range(_end_at(evidence, queue, changed.seq))) - _read_offsets(evidence, queue) for queue in _upper(n)
     }
-    left = sum(map(len, missing.values()))
-    if left:
+    if left := sum(map(len, missing.values())):
         return Verdict.not_yet(_("{left} of the waiting messages have not been delivered yet."), left=left)
     return Verdict.met(
         _("All waiting messages were delivered, starting at offset 0."), rests_on=[changed, *_first_read(evidence)]
@@ -148,8 +147,7 @@ def _is_quiet(evidence: Evidence) -> Verdict:
             rests_on=[changed],
         )
     newest = max(_stored(evidence, queue)[-1].at_ms for queue in _upper(n))
-    quiet_s = (evidence.now_ms - max(newest, changed.at_ms)) // 1000
-    if quiet_s < QUIET_S:
+    if (quiet_s := (evidence.now_ms - max(newest, changed.at_ms)) // 1000) < QUIET_S:
         return Verdict.not_yet(
             _("The new queues have received no message for {quiet_s} s; watch for {wait_s} s."),
             quiet_s=quiet_s,
