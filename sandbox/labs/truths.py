@@ -4,11 +4,18 @@
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Protocol
 
 from sandbox.labs.evidence import Seen
 from sandbox.labs.lab import Truth
 from sandbox.labs.verdict import Numbered
+
+
+class Timed(Numbered, Protocol):
+    """A row of the journal with its moment."""
+
+    @property
+    def at_ms(self) -> int: ...
 
 
 def count_of(rows: Collection[Numbered]) -> Truth:
@@ -21,7 +28,7 @@ def field_of(entry: Seen[Any] | None, name: str) -> Truth:
     return Truth(0.0) if entry is None else Truth(float(getattr(entry.event, name)), (entry.seq,))
 
 
-def seconds_between(first: Seen[Any] | None, second: Seen[Any] | None) -> Truth:
+def seconds_between(first: Timed | None, second: Timed | None) -> Truth:
     """Return the seconds from an entry to a later one; 0 while one is missing."""
     if first is None or second is None:
         return Truth(0.0)

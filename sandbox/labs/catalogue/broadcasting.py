@@ -11,7 +11,7 @@ from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
-from sandbox.labs.truths import field_of
+from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4
@@ -70,10 +70,6 @@ def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Deliv
     ]
 
 
-def _seqs(rows: list[Delivery]) -> tuple[int, ...]:
-    return tuple(row.seq for row in rows)
-
-
 def _all_have_it(evidence: Evidence) -> Verdict:
     if (burst := _burst(evidence)) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
@@ -86,18 +82,8 @@ def _all_have_it(evidence: Evidence) -> Verdict:
         _("{group} received {once} messages in total; each member of {second} received {each}."),
         once=len(once),
         each=len(each[0]),
-        rests_on=[burst, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])],
+        rests_on=[burst, *once, *each[0], *each[1]],
     )
-
-
-def _calls(evidence: Evidence) -> Truth:
-    rows = _got(evidence, "second")
-    return Truth(float(len(rows)), _seqs(rows))
-
-
-def _share(evidence: Evidence) -> Truth:
-    rows = _got(evidence, "group", CLERKS[0])
-    return Truth(float(len(rows)), _seqs(rows))
 
 
 def _file(evidence: Evidence) -> Truth:
@@ -108,26 +94,18 @@ def _file(evidence: Evidence) -> Truth:
     return Truth("own", tuple(mine[-1:])) if mine else Truth("broker")
 
 
-def _crashes(evidence: Evidence, label: str) -> list[Seen[ActionTaken]]:
-    return evidence.actions("CrashActor", actor=label)
-
-
 def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen[QueueTaken] | None:
     """The first queue that its new process has taken since the burst."""
-    back = evidence.actions("RestartActor", since=burst.seq, actor=label)
-    taken = (
-        evidence.of(
-            QueueTaken, since=back[-1].seq, client_id=evidence.clients(label)[-1], topic=evidence.numbers["topic"]
-        )
-        if back
-        else []
-    )
+    if (back := last(evidence.actions("RestartActor", since=burst.seq, actor=label))) is None:
+        return None
+    client_id, topic = evidence.clients(label)[-1], evidence.numbers["topic"]
+    taken = evidence.of(QueueTaken, since=back.seq, client_id=client_id, topic=topic)
     return taken[0] if len(taken) >= QUEUES else None
 
 
 def _is_back(evidence: Evidence) -> Verdict:
     burst = _burst(evidence)
-    crashes = _crashes(evidence, SCREENS[0])
+    crashes = evidence.actions("CrashActor", actor=SCREENS[0])
     if burst is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if crashes and crashes[0].seq > burst.seq:
@@ -136,7 +114,7 @@ def _is_back(evidence: Evidence) -> Verdict:
         if len(_got(evidence, "second")) >= len(SCREENS) * _count(burst):
             return Verdict.wrong(STILL_RUNS, rests_on=[burst])
         return Verdict.not_yet(_("Some members have not received the burst yet."))
-    if not _crashes(evidence, CLERKS[0]):
+    if not evidence.actions("CrashActor", actor=CLERKS[0]):
         return Verdict.wrong(ONE_GROUP, rests_on=[burst])
     if (taken := _restarted(evidence, SCREENS[0], burst)) is None:
         return Verdict.not_yet(_("{screen} is not running again yet."))
@@ -151,13 +129,12 @@ def _is_back(evidence: Evidence) -> Verdict:
         _("{group} continued without {one}; {screen} received {got} of {count} messages after its restart."),
         got=len(_got(evidence, "second", SCREENS[0])),
         count=_count(burst),
-        rests_on=[crashes[0], burst, taken, *_seqs(once)],
+        rests_on=[crashes[0], burst, taken, *once],
     )
 
 
 def _reached(evidence: Evidence) -> Truth:
-    rows = _got(evidence, "second", SCREENS[0])
-    return Truth(float(len(rows)), _seqs(rows))
+    return count_of(_got(evidence, "second", SCREENS[0]))
 
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
@@ -167,19 +144,15 @@ def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
     """List the new member's start offsets, queue by queue."""
-    joined, n = _joined(evidence), evidence.numbers
-    return (
-        []
-        if joined is None
-        else sorted(
-            iter(evidence.of(QueueTaken, since=joined.seq, group=n["second"], topic=n["topic"])),
-            key=lambda entry: entry.event.queue_id,
-        )
-    )
+    n = evidence.numbers
+    if (joined := _joined(evidence)) is None:
+        return []
+    taken = evidence.of(QueueTaken, since=joined.seq, group=n["second"], topic=n["topic"])
+    return sorted(taken, key=lambda entry: entry.event.queue_id)
 
 
 def _is_new(evidence: Evidence) -> Verdict:
-    if (joined := _joined(evidence)) is None:
+    if _joined(evidence) is None:
         if others := evidence.actions("StartConsumer"):
             return Verdict.wrong(OTHER_GROUP, given=others[-1].event.fields["group"], rests_on=[others[-1]])
         return Verdict.not_yet(_("No member has been added in this step."))
@@ -205,12 +178,7 @@ def _old(evidence: Evidence) -> Truth:
     began = _began(evidence)
     clients = {entry.event.client_id for entry in began}
     rows = [row for row in evidence.deliveries_of(evidence.numbers["second"]) if row.client_id in clients]
-    return Truth(float(len(rows)), (*_seqs(rows), *(entry.seq for entry in began)))
-
-
-def _begin_of_q0(evidence: Evidence) -> Truth:
-    began = _began(evidence)
-    return field_of(first(began), "start_offset")
+    return Truth(float(len(rows)), (*(row.seq for row in rows), *(entry.seq for entry in began)))
 
 
 SOLUTION = Solution(
@@ -278,13 +246,13 @@ BROADCASTING = Lab(
             predict=Question(
                 text=_("How many messages will the listeners of {second} finish in total, both members together?"),
                 kind=Number(_("messages")),
-                right=_calls,
+                right=lambda e: count_of(_got(e, "second")),
             ),
             check=_all_have_it,
             say=Question(
                 text=_("How many of them did {one} of {group} finish?"),
                 kind=Number(_("messages")),
-                right=_share,
+                right=lambda e: count_of(_got(e, "group", CLERKS[0])),
                 again=_("You wrote {given}; count on the card of {one} again."),
                 misreadings=(Misreading(EVERY, lambda e, answer: answer == e.numbers["burst"]),),
             ),
@@ -348,7 +316,7 @@ BROADCASTING = Lab(
             say=Question(
                 text=_("At which offset did it start in broker-a:0?"),
                 kind=Number(),
-                right=_begin_of_q0,
+                right=lambda e: field_of(first(_began(e)), "start_offset"),
                 again=_('You wrote {given}; look for "acquired" and broker-a:0 in the journal again.'),
             ),
             why=Question(

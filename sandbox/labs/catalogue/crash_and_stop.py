@@ -61,11 +61,10 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{one} is still running."))
     if left := unfinished(evidence, n["group"], evidence.queues_of(n["topic"])):
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
-    twice = len(finished_twice(evidence.deliveries_of(n["group"])))
     return Verdict.met(
         _("{one} stopped cleanly: {again} messages were redelivered, {twice} of them already finished."),
         again=given_again(evidence, 0),
-        twice=twice,
+        twice=len(finished_twice(evidence.deliveries_of(n["group"]))),
         rests_on=[burst, stop],
     )
 
@@ -77,7 +76,7 @@ def _again(evidence: Evidence) -> Truth:
 
 def _crashed(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    if (burst := _burst(evidence)) is None:
+    if _burst(evidence) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if (stop := _taken(evidence, "StopActor", n["other"])) is not None:
         return Verdict.wrong(STOPPED, rests_on=[stop])
@@ -89,7 +88,7 @@ def _crashed(evidence: Evidence) -> Verdict:
             count=repeated.event.count,
             rests_on=[crash, repeated],
         )
-    if (passed_s := evidence.passed_s(crash.at_ms)) < PATIENCE_S:
+    if evidence.passed_s(crash.at_ms) < PATIENCE_S:
         return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.wrong(TOO_LATE, rests_on=[crash])
 

@@ -91,11 +91,6 @@ def _first_wait_s(evidence: Evidence) -> Truth:
     return Truth((tries[1].started_ms - tries[0].at_ms) / 1000, (tries[0].seq, tries[1].seq))
 
 
-def _first_level(evidence: Evidence) -> Truth:
-    retries = _retries(evidence)
-    return field_of(first(retries), "delay_level")
-
-
 def _is_dead(evidence: Evidence) -> Verdict:
     if (early := _mended_too_early(evidence)) is not None:
         return early
@@ -178,7 +173,7 @@ DEAD_LETTER = Lab(
             say=Question(
                 text=_("Read the delay level of the first retry."),
                 kind=Number(),
-                right=_first_level,
+                right=lambda e: field_of(first(_retries(e)), "delay_level"),
                 again=_("You wrote {given}; open the first retry in the journal again."),
             ),
             hints=(_("Level 3 is 10 s, 4 is 30 s, 5 is one minute."),),

@@ -54,13 +54,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest send of the key, with a delay."""
-    return last(
-        [
-            entry
-            for entry in sends(evidence)
-            if evidence.numbers["key"] in keys_of(entry) and entry.event.fields["delay_level"]
-        ]
-    )
+    key = evidence.numbers["key"]
+    return last([entry for entry in sends(evidence) if key in keys_of(entry) and entry.event.fields["delay_level"]])
 
 
 def _is_due(evidence: Evidence) -> Verdict:
@@ -87,16 +82,10 @@ def _is_due(evidence: Evidence) -> Verdict:
 
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """Return the first place where the delayed message was stored."""
-    sent = _delayed(evidence)
-    return first(
-        []
-        if sent is None
-        else [
-            entry
-            for entry in evidence.of(MessagesStored, since=sent.seq)
-            if entry.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
-        ]
-    )
+    if (sent := _delayed(evidence)) is None:
+        return None
+    topics, stored = (evidence.numbers["topic"], SCHEDULE_TOPIC), evidence.of(MessagesStored, since=sent.seq)
+    return first([entry for entry in stored if entry.event.topic in topics])
 
 
 def _where(evidence: Evidence) -> Truth:
@@ -137,19 +126,13 @@ def _are_checked(evidence: Evidence) -> Verdict:
 
 def _set_last(evidence: Evidence, field: str) -> Any:
     """Return the value of a field that the student last set for the transactional producer."""
-    return last(
-        [
-            entry.event.fields[field]
-            for entry in evidence.actions("ChangeActor", since=0, actor=TILL)
-            if entry.event.fields[field] is not None
-        ]
-    )
+    values = [entry.event.fields[field] for entry in evidence.actions("ChangeActor", since=0, actor=TILL)]
+    return last([value for value in values if value is not None])
 
 
 def _in_topic(evidence: Evidence) -> Truth:
     """Messages of the step in the topic itself."""
-    n = evidence.numbers
-    stored = evidence.of(MessagesStored, topic=n["topic"])
+    stored = evidence.of(MessagesStored, topic=evidence.numbers["topic"])
     return Truth(float(sum(entry.event.count for entry in stored)), tuple(entry.seq for entry in stored))
 
 
@@ -173,7 +156,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
         _("{committed} committed and {rolled_back} rolled back: q0 received {committed} more."),
         committed=len(committed),
         rolled_back=len(rolled_back),
-        rests_on=[*(*committed, *rolled_back), *stored.rests_on],
+        rests_on=[*committed, *rolled_back, *stored.rests_on],
     )
 
 

@@ -78,7 +78,7 @@ def _answer_is_lost(evidence: Evidence) -> Verdict:
         return _without_connection(n["paid"], failure)
     cuts = evidence.actions("CutLink", since=0)
     text = BOTH_WAYS if cuts and not cuts[-1].event.fields["one_way"] else OTHER_WAY
-    return Verdict.wrong(text, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[*cuts[-1:], send, failure])
+    return Verdict.wrong(text, key=n["paid"], rests_on=[*cuts[-1:], send, failure])
 
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
@@ -124,7 +124,7 @@ def _sent_again(evidence: Evidence) -> Verdict:
         _("{paid} is stored {paid_times} times, {lost} is stored {lost_times} times."),
         paid_times=len(records[n["paid"]]),
         lost_times=len(records[n["lost"]]),
-        rests_on=[entry.seq for entry in done] + [row.seq for rows in records.values() for row in rows.values()],
+        rests_on=[*done, *(row for rows in records.values() for row in rows.values())],
     )
 
 

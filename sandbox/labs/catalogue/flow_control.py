@@ -4,7 +4,7 @@ from sandbox.control.actions import Action, ChangeActor, StartConsumer
 from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.chance import Chance
 from sandbox.labs.deeds import act, send, wait
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.setups import member, topic
@@ -36,13 +36,9 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
     return (topic(n, 1), member(n, actor=READER, threads=THREADS, work_ms=(SLOW_MS, SLOW_MS)))
 
 
-def _changes(evidence: Evidence) -> list[Seen[FlowControlChanged]]:
-    n = evidence.numbers
-    return evidence.of(FlowControlChanged, group=n["group"], topic=n["topic"])
-
-
 def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
-    return next((entry for entry in _changes(evidence) if entry.event.limit == limit), None)
+    n = evidence.numbers
+    return first(evidence.of(FlowControlChanged, group=n["group"], topic=n["topic"], limit=limit))
 
 
 def _sent(evidence: Evidence) -> int:
@@ -63,21 +59,22 @@ def _is_held_by_count(evidence: Evidence) -> Verdict:
             value=held.event.value,
             rests_on=[held],
         )
-    sent = _sent(evidence)
-    if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
+    if (sent := _sent(evidence)) and _passed_s(evidence, "SendMessages") > PATIENCE_S:
         return Verdict.wrong(SMALL, sent=sent)
     return Verdict.not_yet(_("{reader} is not throttled yet."))
 
 
 def _is_calm(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
     if not evidence.actions("ChangeActor"):
         if evidence.actions("StartConsumer"):
             return Verdict.wrong(ONE_QUEUE)
         return Verdict.not_yet(_("{reader} works as slowly as before."))
-    changes = _changes(evidence)
-    if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
-        return Verdict.met(_("{reader} pulls without throttling."), rests_on=[changes[-1]])
-    if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not (changes and changes[-1].event.limit is None):
+    change = last(evidence.of(FlowControlChanged, group=n["group"], topic=n["topic"]))
+    is_free = change is not None and change.event.limit is None
+    if change is not None and is_free and evidence.now_ms - change.at_ms >= CALM_S * 1000:
+        return Verdict.met(_("{reader} pulls without throttling."), rests_on=[change])
+    if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not is_free:
         return Verdict.wrong(
             _("{reader} is still throttled: it takes {work_ms} ms for a message. Make it faster."),
             work_ms=_work_ms(evidence),
@@ -99,11 +96,8 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
             value=held.event.value,
             rests_on=[*slow[:1], held],
         )
-    sent = _sent(evidence)
-    if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(NOTHING_HELD)
-    if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(TOO_FEW, sent=sent)
+    if (sent := _sent(evidence)) and _passed_s(evidence, "SendMessages") > PATIENCE_S:
+        return Verdict.wrong(TOO_FEW, sent=sent) if slow else Verdict.wrong(NOTHING_HELD)
     return Verdict.not_yet(_("{reader} is not throttled yet."))
 
 

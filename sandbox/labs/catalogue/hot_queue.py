@@ -1,6 +1,7 @@
 """Lab N6: a hot queue."""
 
 from collections import Counter
+from typing import Any
 
 from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import MessagesStored
@@ -52,8 +53,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _shares(evidence: Evidence, from_ms: int) -> Counter[str]:
     """Messages stored in each queue from that moment on."""
     counted: Counter[str] = Counter()
-    for entry in evidence.of(MessagesStored):
-        if entry.event.topic == evidence.numbers["topic"] and entry.at_ms >= from_ms:
+    for entry in evidence.of(MessagesStored, topic=evidence.numbers["topic"]):
+        if entry.at_ms >= from_ms:
             counted[queue_of(entry.event)] += entry.event.count
     return counted
 
@@ -118,18 +119,17 @@ def _is_even(evidence: Evidence) -> Verdict:
             return Verdict.wrong(FIFTH)
         return Verdict.not_yet(_("No producer with another key has been started yet."))
     newest = started[-1]
-    fields = newest.event.fields
     from_ms = newest.at_ms + 2_000
-    percent = _hottest_percent(evidence, from_ms)
+    percent = round(hot := _hottest_percent(evidence, from_ms))
     if (passed_s := evidence.passed_s(from_ms)) < WATCH_S / 2:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s), wait_s=WATCH_S // 2
         )
-    if percent > EVEN_PERCENT:
+    if hot > EVEN_PERCENT:
         if not evidence.actions("StopActor") and not _is_silent(evidence):
-            return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest])
-        return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest])
-    return Verdict.met(_("The hottest queue now receives {percent} %."), percent=round(percent), rests_on=[newest])
+            return Verdict.wrong(OLD_KEY, percent=percent, rests_on=[newest])
+        return Verdict.wrong(SAME_KEY, key=newest.event.fields["key"], percent=percent, rests_on=[newest])
+    return Verdict.met(_("The hottest queue now receives {percent} %."), percent=percent, rests_on=[newest])
 
 
 def _even_share(evidence: Evidence) -> Truth:
@@ -139,15 +139,8 @@ def _even_share(evidence: Evidence) -> Truth:
 
 def _start_another(key: str, rate: float | None = None) -> Deed:
     """A second producer, with another key, or another rate."""
-    return act(
-        lambda n: StartProducer(
-            actor="shop-2",
-            topic=n["topic"],
-            rate_per_s=n["rate"] if rate is None else rate,
-            key=n.get(key, key),
-            selector="hash",
-        )
-    )
+    fields: dict[str, Any] = {"actor": "shop-2", "selector": "hash"}
+    return act(lambda n: StartProducer(topic=n["topic"], rate_per_s=rate or n["rate"], key=n.get(key, key), **fields))
 
 
 def _longest(hands: Hands) -> str:

@@ -67,18 +67,10 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
     if (crash := _crash(evidence)) is None:
         return Verdict.not_yet(_("No member has crashed yet."))
     done, _made, keys = _rows(evidence)
-    passed_s = evidence.passed_s(crash.at_ms)
-    if unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None:
-        if passed_s < PATIENCE_S:
-            return Verdict.not_yet(_("Redelivered messages are being counted."))
-        return _nothing_twice(crash)
-    if len(done) == keys:
-        return _nothing_twice(crash)
-    return None
-
-
-def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
-    return Verdict.wrong(LATE, rests_on=[crash])
+    is_open = unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None
+    if is_open and evidence.passed_s(crash.at_ms) < PATIENCE_S:
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
+    return Verdict.wrong(LATE, rests_on=[crash]) if is_open or len(done) == keys else None
 
 
 def _inserts_doubled(evidence: Evidence) -> Verdict:

@@ -120,8 +120,7 @@ def _found_before(evidence: Evidence) -> Truth:
 
 def _newest_physical(evidence: Evidence) -> Truth:
     sent = _with_key(evidence, "key")
-    stored = stored_by(evidence, sent[-1]) if sent else []
-    return field_of(last(stored), "physical_offset")
+    return field_of(last(stored_by(evidence, sent[-1]) if sent else []), "physical_offset")
 
 
 def _newest_offset(evidence: Evidence) -> float:

@@ -48,13 +48,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest change of the producer's rate in this step."""
-    return last(
-        [
-            entry
-            for entry in evidence.actions("ChangeActor", actor="shop")
-            if entry.event.fields["rate_per_s"] is not None
-        ]
-    )
+    changes = evidence.actions("ChangeActor", actor="shop")
+    return last([entry for entry in changes if entry.event.fields["rate_per_s"] is not None])
 
 
 def _lag_has_grown(evidence: Evidence) -> Verdict:

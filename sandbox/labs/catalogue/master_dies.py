@@ -13,7 +13,7 @@ from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
-from sandbox.labs.truths import count_of
+from sandbox.labs.truths import count_of, seconds_between
 from sandbox.labs.verdict import Verdict
 
 BROKER, SLAVE, OTHER = "broker-a", 1, "broker-b"
@@ -66,29 +66,21 @@ def _queues(evidence: Evidence) -> list[str]:
 
 def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
     """List the messages of the lab's topic that a group finished."""
-    queues = set(_queues(evidence))
-    return [
-        row
-        for row in evidence.deliveries_of(evidence.numbers[group], since=since, outcome="SUCCESS")
-        if row.queue in queues
-    ]
+    queues, rows = set(_queues(evidence)), evidence.deliveries_of(evidence.numbers[group], since=since)
+    return [row for row in rows if row.queue in queues and row.outcome == "SUCCESS"]
 
 
 def _lapsed(evidence: Evidence, kill: Seen[ActionTaken]) -> dict[str, Seen[LockLapsed]]:
     n = evidence.numbers
-    return {
-        queue_of(entry.event): entry
-        for entry in evidence.of(LockLapsed, since=kill.seq)
-        if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"])
-    }
+    lapses = evidence.of(LockLapsed, since=kill.seq, group=n["fifo"], topic=n["topic"])
+    return {queue_of(entry.event): entry for entry in lapses}
 
 
 def _locked(evidence: Evidence, since: int) -> dict[str, Seen[QueueLocked]]:
     """The first lock of each queue since an event."""
     n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
-    for entry in evidence.of(QueueLocked, since=since):
-        if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"]):
-            locks.setdefault(queue_of(entry.event), entry)
+    for entry in evidence.of(QueueLocked, since=since, group=n["fifo"], topic=n["topic"]):
+        locks.setdefault(queue_of(entry.event), entry)
     return locks
 
 
@@ -226,10 +218,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
 def _pause_s(evidence: Evidence) -> Truth:
     """Seconds from the master's start to the first message that is finished in order."""
     back = _back(evidence)
-    rows = [] if back is None else _rows(evidence, "fifo", back.seq)
-    if back is None or not rows:
-        return Truth(0.0)
-    return Truth((rows[0].at_ms - back.at_ms) / 1000, (back.seq, rows[0].seq))
+    return seconds_between(back, first([] if back is None else _rows(evidence, "fifo", back.seq)))
 
 
 def _broken(evidence: Evidence) -> Truth:

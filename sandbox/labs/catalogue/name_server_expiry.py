@@ -19,7 +19,7 @@ from sandbox.labs.script import Hands
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
-from sandbox.labs.truths import count_of
+from sandbox.labs.truths import count_of, seconds_between
 from sandbox.labs.verdict import Verdict
 
 BROKER, SHOP, MEMBERS = "broker-b", "shop", ("left", "right")
@@ -78,11 +78,8 @@ def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
 
 def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[SendFailed]]:
     """Attempts of the producer that failed, and were the last ones of their message or not."""
-    return [
-        entry
-        for entry in evidence.of(SendFailed, since=since)
-        if entry.event.client_id in _producers(evidence) and entry.event.retried is retried
-    ]
+    failed = evidence.of(SendFailed, since=since, retried=retried)
+    return [entry for entry in failed if entry.event.client_id in _producers(evidence)]
 
 
 def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
@@ -154,10 +151,7 @@ def _dropped_s(evidence: Evidence) -> Truth:
 def _removed_s(evidence: Evidence, name: str, reason: str) -> Truth:
     """Seconds from an action on the broker to its removal from the routes."""
     action = done_to(evidence, BROKER, name)
-    removed = None if action is None else _changed(evidence, reason, action.seq)
-    if action is None or removed is None:
-        return Truth(0.0)
-    return Truth((removed.at_ms - action.at_ms) / 1000, (action.seq, removed.seq))
+    return seconds_between(action, None if action is None else _changed(evidence, reason, action.seq))
 
 
 def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:

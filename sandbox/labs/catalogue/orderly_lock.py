@@ -12,6 +12,7 @@ from sandbox.labs.script import Hands
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import seconds_between
 from sandbox.labs.verdict import Verdict
 
 TRUST_S = 30  # how long a client trusts its own lock
@@ -116,10 +117,7 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
 
 
 def _take_over_s(evidence: Evidence) -> Truth:
-    crash, taken = _crash(evidence, since=0), _taken_over(evidence)
-    if crash is None or not taken:
-        return Truth(0.0)
-    return Truth((taken[-1].at_ms - crash.at_ms) / 1000, (crash.seq, taken[-1].seq))
+    return seconds_between(_crash(evidence, since=0), last(_taken_over(evidence)))
 
 
 def _renewals(evidence: Evidence) -> Truth:
@@ -161,17 +159,11 @@ def _unlocked(evidence: Evidence) -> Verdict:
 
 
 def _hand_over_s(evidence: Evidence) -> Truth:
-    stops = evidence.actions("StopActor")
-    locked = (
-        []
-        if not stops
-        else [
-            entry
-            for entry in evidence.of(QueueLocked, since=stops[-1].seq)
-            if entry.event.how != "renewed" and not _of_one(evidence, entry.event.client_id)
-        ]
-    )
-    return Truth((locked[-1].at_ms - stops[-1].at_ms) / 1000 if locked else 0.0)
+    if not (stops := evidence.actions("StopActor")):
+        return Truth(0.0)
+    locks = [row for row in evidence.of(QueueLocked, since=stops[-1].seq) if row.event.how != "renewed"]
+    newest = last([entry for entry in locks if not _of_one(evidence, entry.event.client_id)])
+    return Truth(seconds_between(stops[-1], newest).value)
 
 
 def _denied_after_stop(evidence: Evidence) -> Truth:

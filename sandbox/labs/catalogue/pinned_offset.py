@@ -76,7 +76,7 @@ def _is_pinned(evidence: Evidence) -> Verdict:
         offset=pinned.event.offset,
         held_s=held_s,
         ahead=ahead,
-        rests_on=[pinned, pulled[-1], *([] if commit is None else [commit.seq])],
+        rests_on=[pinned, pulled[-1], commit],
     )
 
 
@@ -89,21 +89,11 @@ def _committed(evidence: Evidence) -> Truth:
 
 def _pulled(evidence: Evidence) -> float:
     """The offset after the newest message pulled from the pinned queue."""
-    pinned = _pin(evidence, since=0)
-    return (
-        0.0
-        if pinned is None
-        else float(
-            max(
-                (
-                    entry.event.next_offset
-                    for entry in evidence.of(PullAnswered, since=0, group=pinned.event.group)
-                    if queue_of(entry.event) == queue_of(pinned.event)
-                ),
-                default=0,
-            )
-        )
-    )
+    if (pinned := _pin(evidence, since=0)) is None:
+        return 0.0
+    pulls = evidence.of(PullAnswered, since=0, group=pinned.event.group)
+    offsets = [entry.event.next_offset for entry in pulls if queue_of(entry.event) == queue_of(pinned.event)]
+    return float(max(offsets, default=0))
 
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:

@@ -42,11 +42,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _failed(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
-    return [
-        row
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=since, key=evidence.numbers["key"])
-        if row.outcome != "SUCCESS"
-    ]
+    n = evidence.numbers
+    return [row for row in evidence.deliveries_of(n["group"], since=since, key=n["key"]) if row.outcome != "SUCCESS"]
 
 
 def _handlers(evidence: Evidence) -> dict[str, str]:

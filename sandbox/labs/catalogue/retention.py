@@ -99,7 +99,7 @@ def _deleted_unread(evidence: Evidence) -> Verdict:
         _("The queue now begins at {min}, and {group} has read up to {committed}."),
         min=moved.event.offset,
         committed=committed,
-        rests_on=[deleted, moved, *([commit.seq] if commit else [])],
+        rests_on=[deleted, moved, commit],
     )
 
 
@@ -118,20 +118,10 @@ def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
     """The commit that follows the correction."""
-    corrected = _corrected(evidence)
-    return (
-        None
-        if corrected is None
-        else first(
-            evidence.of(
-                OffsetCommitted,
-                since=corrected.seq,
-                group=corrected.event.group,
-                topic=corrected.event.topic,
-                offset=corrected.event.given,
-            )
-        )
-    )
+    if (corrected := _corrected(evidence)) is None:
+        return None
+    group, topic, offset = corrected.event.group, corrected.event.topic, corrected.event.given
+    return first(evidence.of(OffsetCommitted, since=corrected.seq, group=group, topic=topic, offset=offset))
 
 
 def _goes_on(evidence: Evidence) -> Verdict:

@@ -95,12 +95,11 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
     n = evidence.numbers
     before: dict[str, str] = {}
     during: set[str] = set()
-    for entry in evidence.of(QueuesAssigned, since=0):
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
-            if entry.seq < began:
-                before[entry.event.client_id] = entry.event.strategy
-            else:
-                during.add(entry.event.strategy)
+    for entry in evidence.of(QueuesAssigned, since=0, group=n["group"], topic=n["topic"]):
+        if entry.seq < began:
+            before[entry.event.client_id] = entry.event.strategy
+        else:
+            during.add(entry.event.strategy)
     return during | {before[client] for label in MEMBERS if (client := lives.process(label, began)) in before}
 
 
@@ -124,7 +123,7 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
         moves=len(moves),
         needless=needless(moves),
         again=given_again(evidence, began.seq),
-        rests_on=_rests_on(began, moves),
+        rests_on=[began, *moves],
     )
 
 
@@ -143,7 +142,7 @@ def _fewest(evidence: Evidence) -> Verdict:
                 strategy=min(strategies),
                 moves=len(moves),
                 needless=needless(moves),
-                rests_on=_rests_on(newest.began, moves),
+                rests_on=[newest.began, *moves],
             )
     if isinstance(last_round := whole_round(evidence, lives), Verdict):
         return last_round
@@ -151,12 +150,8 @@ def _fewest(evidence: Evidence) -> Verdict:
         _("{moves} moves, each from a member that left or to one that joined; {again} messages were redelivered."),
         moves=len(moves),
         again=given_again(evidence, last_round.began.seq),
-        rests_on=_rests_on(last_round.began, moves),
+        rests_on=[last_round.began, *moves],
     )
-
-
-def _rests_on(began: Seen[ActionTaken], moves: list[Move]) -> tuple[int, ...]:
-    return began.seq, *(move.seq for move in moves)
 
 
 def _moves(evidence: Evidence) -> list[Move]:
@@ -169,8 +164,7 @@ def _moves(evidence: Evidence) -> list[Move]:
 def _times(evidence: Evidence) -> Truth:
     """Count how often a member acquired the followed queue in the newest round."""
     n = evidence.numbers
-    seqs = tuple(move.seq for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}")
-    return Truth(float(len(seqs)), seqs)
+    return count_of([move for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}"])
 
 
 def _again_in_all(evidence: Evidence) -> Truth:

@@ -50,9 +50,8 @@ def _upper(n: Numbers) -> list[str]:
 def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
     """List the messages stored in the queues to be removed, the oldest first."""
     n = evidence.numbers
-    return [
-        entry for entry in evidence.of(MessagesStored, since=0, topic=n["topic"]) if entry.event.queue_id >= n["low"]
-    ]
+    stored = evidence.of(MessagesStored, since=0, topic=n["topic"])
+    return [entry for entry in stored if entry.event.queue_id >= n["low"]]
 
 
 def _left(evidence: Evidence, before: int | None = None) -> int:

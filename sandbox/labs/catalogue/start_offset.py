@@ -41,9 +41,8 @@ def _queue(n: Numbers) -> str:
 def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str, Seen[QueueTaken]]:
     """Return where a group began: queue → the first time a member acquired it."""
     taken: dict[str, Seen[QueueTaken]] = {}
-    for entry in evidence.of(QueueTaken, since=since):
-        if (entry.event.group, entry.event.topic) == (group, evidence.numbers["topic"]):
-            taken.setdefault(queue_of(entry.event), entry)
+    for entry in evidence.of(QueueTaken, since=since, group=group, topic=evidence.numbers["topic"]):
+        taken.setdefault(queue_of(entry.event), entry)
     return taken
 
 

@@ -42,8 +42,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
     """Starts of members by the student, in the open step or since an event."""
-    group = evidence.numbers["group"]
-    return evidence.actions("StartConsumer", since=since, group=group)
+    return evidence.actions("StartConsumer", since=since, group=evidence.numbers["group"])
 
 
 def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
@@ -54,11 +53,8 @@ def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
     """Return each member's newest assignment before an event, by client id."""
     n = evidence.numbers
-    return {
-        entry.event.client_id: entry.event
-        for entry in evidence.of(QueuesAssigned, since=0)
-        if entry.seq < seq and (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    }
+    assigned = evidence.of(QueuesAssigned, since=0, group=n["group"], topic=n["topic"])
+    return {entry.event.client_id: entry.event for entry in assigned if entry.seq < seq}
 
 
 def _owners(assigned: dict[str, QueuesAssigned]) -> dict[str, str]:

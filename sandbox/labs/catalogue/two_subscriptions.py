@@ -45,13 +45,8 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
     """The newest subscription of the topic that took another's place."""
     n = evidence.numbers
-    return last(
-        [
-            entry
-            for entry in evidence.of(SubscriptionChanged, since=since, group=n["group"], topic=n["topic"])
-            if entry.event.replaced is not None
-        ]
-    )
+    changes = evidence.of(SubscriptionChanged, since=since, group=n["group"], topic=n["topic"])
+    return last([entry for entry in changes if entry.event.replaced is not None])
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
@@ -102,11 +97,8 @@ def _clicks(evidence: Evidence) -> Truth:
 
 def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
     """The newest change of each member's expression in this step."""
-    return {
-        entry.event.fields["actor"]: entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["expression"]
-    }
+    changes = evidence.actions("ChangeActor")
+    return {entry.event.fields["actor"]: entry for entry in changes if entry.event.fields["expression"]}
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
@@ -118,9 +110,8 @@ def _is_mended(evidence: Evidence) -> Verdict:
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
         return Verdict.wrong(SWAPPED, expression=expression, rests_on=[mended])
-    from_ms = mended.at_ms + SETTLED_S * 1000
     passed_s = evidence.passed_s(mended.at_ms)
-    read = _read(evidence, n["lost"], from_ms)
+    read = _read(evidence, n["lost"], mended.at_ms + SETTLED_S * 1000)
     if passed_s < SETTLED_S + WATCH_S or not read:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S

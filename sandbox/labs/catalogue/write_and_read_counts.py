@@ -48,8 +48,8 @@ def _upper(n: Numbers) -> list[str]:
 
 
 def _read_offsets(evidence: Evidence, queue: str, *, since: int | None = None) -> set[int]:
-    rows = evidence.deliveries_of(evidence.numbers["group"], since=since)
-    return {row.offset for row in rows if row.queue == queue and row.outcome == "SUCCESS"}
+    rows = evidence.deliveries_of(evidence.numbers["group"], since=since, queue=queue, outcome="SUCCESS")
+    return {row.offset for row in rows}
 
 
 def _stored(evidence: Evidence, queue: str) -> list[Seen[MessagesStored]]:
