@@ -121,7 +121,7 @@ class Attempt:
         of = (self.evidence.count, now_ms // CHECK_EVERY_MS)
         if self._shown is None or self._shown[0] != of:
             with self.evidence.at(now_ms):
-                self._shown = (of, self.open_step.check(self.evidence))
+                self._shown = (of, self.open_step.look(self.evidence))
         return self.verdict if self._shown[1].is_met else self._shown[1]
 
     def take(self) -> list[Event]:
@@ -217,7 +217,7 @@ class Attempt:
 
     def _look(self, entry: Entry) -> None:
         assert self.open_step is not None
-        self.verdict = verdict = self.open_step.check(self.evidence)
+        self.verdict = verdict = self.open_step.look(self.evidence)
         if verdict.is_met:
             step, self._text = self.open_step, verdict
             self._truth = None if step.predict is None else step.predict.right(self.evidence)  # now: more may happen

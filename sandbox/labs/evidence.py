@@ -4,9 +4,11 @@ A check reads nothing else: facts, deliveries, actions.  `since` narrows an answ
 default that is the one with which the open step began (its prediction, if it has one).
 """
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from sandbox.control.rights import is_by
@@ -22,8 +24,11 @@ from sandbox.journal.events import (
     PullSuspended,
     QueuesAssigned,
 )
+from sandbox.labs.verdict import Numbered
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+R = TypeVar("R", bound=Numbered)
 
 NOT_KEPT = frozenset({Keyframe, MessagesConsumed, PullSuspended})
 """Frequent or large, and asked for by no check: what was delivered is in `deliveries`."""
@@ -98,27 +103,39 @@ class Evidence:
         elif isinstance(event, MemberStateChanged) and event.state == "starting":
             self._name(entry, event)
 
-    def of(self, kind: type[E], *, since: int | None = None) -> list[Seen[E]]:
-        """Entries of this kind, the oldest first; `since` 0: from the attempt's beginning."""
+    def of(self, kind: type[E], /, *, since: int | None = None, **fields: object) -> list[Seen[E]]:
+        """Entries of this kind, the oldest first; `since` 0: from the attempt's beginning.
+
+        `evidence.of(QueueTaken, group="clerks")` has those whose event has these fields.
+        """
         assert kind not in NOT_KEPT, kind
-        first = self.began if since is None else since
+        entries = _after(self._entries.get(kind, ()), self.began if since is None else since)
+        has = _having(fields)
         return [
-            Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event))
-            for entry in self._entries.get(kind, ())
-            if entry.seq > first
+            Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event)) for entry in entries if has(entry.event)
         ]
 
-    def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-        """Carried out by the student; those of the lab's own setup, and of a teacher, are left out."""
+    def actions(self, name: str, /, *, since: int | None = None, **fields: object) -> list[Seen[ActionTaken]]:
+        """Carried out by the student; those of the lab's own setup, and of a teacher, are left out.
+
+        `evidence.actions("CrashActor", actor="left")` has those with these fields.
+        """
         return [
             entry
-            for entry in self.of(ActionTaken, since=since)
-            if entry.event.action == name and entry.event.by != SETUP and not is_by(entry.event.by, "instructor")
+            for entry in self.of(ActionTaken, since=since, action=name)
+            if entry.event.by != SETUP
+            and not is_by(entry.event.by, "instructor")
+            and all(entry.event.fields.get(field) == value for field, value in fields.items())
         ]
 
-    def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
-        first = self.began if since is None else since
-        return [row for row in self.deliveries if row.seq > first and row.group == group]
+    def deliveries_of(self, group: str, /, *, since: int | None = None, **fields: object) -> list[Delivery]:
+        """Deliveries to a group, the oldest first: `evidence.deliveries_of("clerks", outcome="SUCCESS")`."""
+        has = _having({"group": group, **fields})
+        return [row for row in _after(self.deliveries, self.began if since is None else since) if has(row)]
+
+    def passed_s(self, at_ms: int) -> int:
+        """Whole seconds from a moment until now."""
+        return (self.now_ms - at_ms) // 1000
 
     def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
         """The newest assignment of each member that lives: client id → what it computed."""
@@ -194,6 +211,29 @@ class Evidence:
 
 SETUP = "lab"
 """Who carries out the actions of a lab's setup."""
+
+
+def first(rows: Sequence[T]) -> T | None:
+    """Return the oldest row; None: there is none."""
+    return rows[0] if rows else None
+
+
+def last(rows: Sequence[T]) -> T | None:
+    """Return the newest row: `last(evidence.actions("StopActor"))`; None: there is none."""
+    return rows[-1] if rows else None
+
+
+def _after(rows: Sequence[R], seq: int) -> Sequence[R]:
+    """Return the rows after an event; they are in the order of their seqs."""
+    return rows[bisect_right(rows, seq, key=lambda row: row.seq) :]
+
+
+def _having(fields: Mapping[str, object]) -> Callable[[object], bool]:
+    """Make a check that a row has these fields."""
+    if not fields:
+        return lambda row: True
+    read, values = attrgetter(*fields), tuple(fields.values())
+    return (lambda row: read(row) == values) if len(values) > 1 else (lambda row: read(row) == values[0])
 
 
 def queue_of(event: Any) -> str:

@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """`check` answers whether what is to be seen has happened.
+    """`check` answers whether what is to be seen has happened; its texts may name numbers of the lab.
 
     `watch`: what to look at, and `mark`: where that is on the board (`queue:broker-a:3`, `header:lag`, `member:A`).
     `rate`: of the clock while the step waits.
@@ -77,6 +77,10 @@ class Step:
     why: Question | None = None
     hints: tuple[str, ...] = ()
     rate: float = 1.0
+
+    def look(self, evidence: Evidence) -> Verdict:
+        """Return the verdict of `check`, with the numbers of the lab that its text names."""
+        return self.check(evidence).filled(evidence.numbers)
 
 
 class WrongScript(NamedTuple):

@@ -65,6 +65,11 @@ class Choice(NamedTuple):
         return answer == truth
 
 
+def choice(**options: str) -> Choice:
+    """Make a choice of values and their texts: `choice(memory=_("in the page cache"), disk=_("on its disk"))`."""
+    return Choice(tuple(options.items()))
+
+
 class Order(NamedTuple):
     """`items`: value → text, to be put in order; an answer names each once, with commas between."""
 

@@ -1,23 +1,18 @@
 """Lab N4: a send that is reported as failed, and a message that is stored."""
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    CutLink,
-    HealLink,
-    RowToSend,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, CutLink, HealLink, RowToSend, SendMessages
 from sandbox.journal.events import ActionTaken, SendFailed
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, send, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
-from sandbox.labs.script import Hands
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 BROKER, CONSOLE = "broker-a", "console"
@@ -42,8 +37,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        topic(n, 1),
+        member(n, actor="reader", work_ms=(20, 40)),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
     )
 
@@ -54,8 +49,7 @@ def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
 
 def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
     """The first failed send after an event."""
-    failures = [row for row in evidence.of(SendFailed, since=since) if row.event.topic == evidence.numbers["topic"]]
-    return failures[0] if failures else None
+    return first(evidence.of(SendFailed, since=since, topic=evidence.numbers["topic"]))
 
 
 def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
@@ -64,99 +58,79 @@ def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
 
 def _answer_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = _sends(evidence, n["paid"])
-    if not sent:
+    if not (sent := _sends(evidence, n["paid"])):
         return Verdict.not_yet(NOT_SENT, key=n["paid"])
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
     if failure is None:
         if _passed_s(evidence, send) > PATIENCE_S:
-            return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send.seq])
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+            return Verdict.wrong(ANSWERED, key=n["paid"], rests_on=[send])
+        return Verdict.not_yet(WAITS)
     if records:
         return Verdict.met(
             _("{key} was reported as failed ({status}), but it is stored at offset {offset}."),
             key=n["paid"],
             status=failure.event.status,
             offset=min(records),
-            rests_on=[send.seq, failure.seq, *(row.seq for row in records.values())],
+            rests_on=[send, failure, *records.values()],
         )
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["paid"], failure)
     cuts = evidence.actions("CutLink", since=0)
     text = BOTH_WAYS if cuts and not cuts[-1].event.fields["one_way"] else OTHER_WAY
-    return Verdict.wrong(
-        text,
-        key=n["paid"],
-        broker=BROKER,
-        console=CONSOLE,
-        rests_on=[*(cut.seq for cut in cuts[-1:]), send.seq, failure.seq],
-    )
+    return Verdict.wrong(text, key=n["paid"], rests_on=[*cuts[-1:], send, failure])
 
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = _sends(evidence, n["lost"])
-    if not sent:
+    if not (sent := _sends(evidence, n["lost"])):
         return Verdict.not_yet(NOT_SENT, key=n["lost"])
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
-        return Verdict.wrong(
-            ARRIVED,
-            key=n["lost"],
-            broker=BROKER,
-            console=CONSOLE,
-            rests_on=[send.seq, *(row.seq for row in records.values())],
-        )
+        return Verdict.wrong(ARRIVED, key=n["lost"], rests_on=[send, *records.values()])
     if failure is None:
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+        return Verdict.not_yet(WAITS)
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["lost"], failure)
     return Verdict.met(
         _("{key} was reported as failed ({status}), and it is not stored."),
         key=n["lost"],
         status=failure.event.status,
-        rests_on=[send.seq, failure.seq],
+        rests_on=[send, failure],
     )
 
 
 def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
-    return Verdict.wrong(NO_CONNECTION, key=key, console=CONSOLE, status=failure.event.status, rests_on=[failure.seq])
+    return Verdict.wrong(NO_CONNECTION, key=key, status=failure.event.status, rests_on=[failure])
 
 
 def _sent_again(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
-    done = [entry for entries in again.values() for entry in entries]
-    if not done:
-        return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."), paid=n["paid"], lost=n["lost"])
+    if not (done := [entry for entries in again.values() for entry in entries]):
+        return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."))
     newest = max(done, key=lambda entry: entry.seq)
-    failure = _failure(evidence, newest.seq)
-    if failure is not None:
-        return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest.seq, failure.seq])
-    missing = [key for key, entries in again.items() if not entries]
-    if missing:
+    if (failure := _failure(evidence, newest.seq)) is not None:
+        return Verdict.wrong(STILL_CUT, rests_on=[newest, failure])
+    if missing := [key for key, entries in again.items() if not entries]:
         if _passed_s(evidence, newest) > PATIENCE_S:
-            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
+            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest])
         return Verdict.not_yet(_("{key} has not been resent yet."), key=missing[0])
     records = {key: records_of(evidence, key, since=0) for key in again}
     if not all(records_of(evidence, key) for key in again):
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+        return Verdict.not_yet(WAITS)
     return Verdict.met(
         _("{paid} is stored {paid_times} times, {lost} is stored {lost_times} times."),
-        paid=n["paid"],
-        lost=n["lost"],
         paid_times=len(records[n["paid"]]),
         lost_times=len(records[n["lost"]]),
-        rests_on=[entry.seq for entry in done] + [row.seq for rows in records.values() for row in rows.values()],
+        rests_on=[*done, *(row for rows in records.values() for row in rows.values())],
     )
 
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
     """Count the stored messages with these keys."""
-    rows = [row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()]
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of([row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()])
 
 
 def _end(evidence: Evidence) -> float:
@@ -168,103 +142,37 @@ def _status(evidence: Evidence) -> Truth:
     return Truth(failures[-1].event.status, (failures[-1].seq,)) if failures else Truth("none")
 
 
-def _send(hands: Hands, key: str) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=key))
+def _send(name: str) -> Deed:
+    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name]))
 
 
-def _break(hands: Hands, a: str, b: str, *, one_way: bool = True) -> None:
-    hands.act(CutLink(a=a, b=b, one_way=one_way))
+def _cut(a: str, b: str, *, one_way: bool = True) -> Deed:
+    return act(lambda n: CutLink(a=a, b=b, one_way=one_way))
 
 
-def _lose_answer(hands: Hands) -> None:
-    hands.predict(1)
-    _break(hands, BROKER, CONSOLE)
-    _send(hands, hands.numbers["paid"])
-    hands.see(20)
-
-
-def _first(hands: Hands) -> None:
-    _lose_answer(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][ROW]["max"]))
-    hands.why("answer")
-    hands.predict("same")
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "hello")
-    hands.wait(2)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["lost"])
-    hands.see(20)
-    hands.say(TIMEOUT)
-    hands.why("cannot")
-    hands.predict(3)
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-    hands.act(
-        SendMessages(
-            topic=n["topic"],
-            rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost")),
-        )
+HEAL = act(lambda n: HealLink(a=BROKER, b=CONSOLE))
+SEND_BOTH = act(
+    lambda n: SendMessages(
+        topic=n["topic"], rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost"))
     )
-    hands.see(20)
-    hands.say(2)
-    hands.why("key")
-
-
-def _cuts_both_ways(hands: Hands) -> None:
-    hands.predict(0)
-    _break(hands, BROKER, CONSOLE, one_way=False)
-    _send(hands, hands.numbers["paid"])
-    hands.see(15)
-
-
-def _cuts_the_way_there(hands: Hands) -> None:
-    hands.predict(1)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["paid"])
-    hands.see(15)
-
-
-def _sends_first(hands: Hands) -> None:
-    hands.predict(1)
-    _send(hands, hands.numbers["paid"])
-    hands.wait(2)
-    _break(hands, BROKER, CONSOLE)
-    hands.see(15)
-
-
-def _reads_the_old_end(hands: Hands) -> None:
-    _lose_answer(hands)
-    hands.say(hands.numbers["before"])
-
-
-def _does_not_connect(hands: Hands) -> None:
-    _first(hands)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["lost"])
-    hands.see(15)
-
-
-def _sends_one_again(hands: Hands) -> None:
-    _second(hands)
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-    _send(hands, hands.numbers["lost"])
-    hands.see(PATIENCE_S + 10)
-
-
-def _forgets_to_heal(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, hands.numbers["paid"])
-    _send(hands, hands.numbers["lost"])
-    hands.see(15)
+)
+SOLUTION = Solution(
+    SolvedStep(
+        predict=1,
+        do=(_cut(BROKER, CONSOLE), _send("paid")),
+        within_s=20,
+        say=lambda h: float(row(h, ROW)["max"]),
+        why="answer",
+    ),
+    SolvedStep(
+        predict="same",
+        do=(HEAL, send(key="hello"), wait(2), _cut(CONSOLE, BROKER), _send("lost")),
+        within_s=20,
+        say=TIMEOUT,
+        why="cannot",
+    ),
+    SolvedStep(predict=3, do=(HEAL, SEND_BOTH), within_s=20, say=2, why="key"),
+)
 
 
 NOT_SENT = _("{key} has not been sent yet.")
@@ -328,12 +236,10 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("What was lost?"),
-                kind=Choice(
-                    (
-                        ("answer", _("the response of the broker")),
-                        ("message", _("the message on its way to the broker")),
-                        ("broken", _("nothing: the broker was too slow")),
-                    )
+                kind=choice(
+                    answer=_("the response of the broker"),
+                    message=_("the message on its way to the broker"),
+                    broken=_("nothing: the broker was too slow"),
                 ),
                 right=lambda e: Truth("answer"),
                 again=_(
@@ -353,12 +259,10 @@ FAILED_SEND = Lab(
             mark="queue:{row}",
             predict=Question(
                 text=_("What will be reported to {console}?"),
-                kind=Choice(
-                    (
-                        ("same", _("the same failure as with {paid}")),
-                        ("other", _("another failure: the message did not arrive")),
-                        ("none", _("no failure")),
-                    )
+                kind=choice(
+                    same=_("the same failure as with {paid}"),
+                    other=_("another failure: the message did not arrive"),
+                    none=_("no failure"),
                 ),
                 right=lambda e: Truth("same"),
             ),
@@ -377,12 +281,10 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("{paid} is stored, {lost} is not. How can {console} distinguish them?"),
-                kind=Choice(
-                    (
-                        ("cannot", _("It cannot: it received no response in either case.")),
-                        ("time", _("By the duration.")),
-                        ("offset", _("By the offset in the response.")),
-                    )
+                kind=choice(
+                    cannot=_("It cannot: it received no response in either case."),
+                    time=_("By the duration."),
+                    offset=_("By the offset in the response."),
                 ),
                 right=lambda e: Truth("cannot"),
                 again=_("Compare both SendFailed events: same status, same 3 seconds, and no response with an offset."),
@@ -408,12 +310,10 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("What prevents {group} from booking {paid} twice?"),
-                kind=Choice(
-                    (
-                        ("key", _("A handler that books each key once.")),
-                        ("timeout", _("A longer timeout of the producer.")),
-                        ("never", _("A producer that never resends.")),
-                    )
+                kind=choice(
+                    key=_("A handler that books each key once."),
+                    timeout=_("A longer timeout of the producer."),
+                    never=_("A producer that never resends."),
                 ),
                 right=lambda e: Truth("key"),
                 again=_(
@@ -424,14 +324,28 @@ FAILED_SEND = Lab(
             hints=(_("One of the two is already stored."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("cuts both ways", "a cut link is a cut link", BOTH_WAYS, _cuts_both_ways),
-        WrongScript("cuts the way there", "it does not matter which direction is cut", OTHER_WAY, _cuts_the_way_there),
-        WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
-        WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
-        WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
-        WrongScript("sends one again", "an application can distinguish the two failures", ONE_ONLY, _sends_one_again),
-        WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
+        SOLUTION.wrong("cuts both ways", "a cut link is a cut link", BOTH_WAYS).at(
+            1, predict=0, do=(_cut(BROKER, CONSOLE, one_way=False), _send("paid")), within_s=15
+        ),
+        SOLUTION.wrong("cuts the way there", "it does not matter which direction is cut", OTHER_WAY).at(
+            1, do=(_cut(CONSOLE, BROKER), _send("paid")), within_s=15
+        ),
+        SOLUTION.wrong("sends first", "a failure reaches back to sends that are done", ANSWERED).at(
+            1, do=(_send("paid"), wait(2), _cut(BROKER, CONSOLE)), within_s=15
+        ),
+        SOLUTION.wrong("reads the old end", "what failed is not stored", OLD_END).at(
+            1, say=lambda h: h.numbers["before"]
+        ),
+        SOLUTION.wrong("does not connect", "every failure has the same cause", NO_CONNECTION).at(
+            2, do=(HEAL, _cut(CONSOLE, BROKER), _send("lost")), within_s=15
+        ),
+        SOLUTION.wrong("sends one again", "an application can distinguish the two failures", ONE_ONLY).at(
+            3, do=(HEAL, _send("lost")), within_s=PATIENCE_S + 10
+        ),
+        SOLUTION.wrong("forgets to heal", "a retry helps by itself", STILL_CUT).at(
+            3, do=(_send("paid"), _send("lost")), within_s=15
+        ),
     ),
 )

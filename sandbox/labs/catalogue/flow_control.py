@@ -1,13 +1,16 @@
 """Lab N7: flow control, and which of its limits holds a member."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartConsumer
 from sandbox.journal.events import FlowControlChanged
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
-from sandbox.labs.script import Hands
+from sandbox.labs.deeds import act, send, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 COUNT_MOST, SPAN_MOST = 1_000, 2_000  # DefaultMQPushConsumer's own
@@ -30,36 +33,17 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(
-            actor=READER,
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            threads=THREADS,
-            work_ms=(SLOW_MS, SLOW_MS),
-        ),
-    )
-
-
-def _changes(evidence: Evidence) -> list[Seen[FlowControlChanged]]:
-    n = evidence.numbers
-    return [
-        entry
-        for entry in evidence.of(FlowControlChanged)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    ]
+    return (topic(n, 1), member(n, actor=READER, threads=THREADS, work_ms=(SLOW_MS, SLOW_MS)))
 
 
 def _held(evidence: Evidence, limit: str) -> Seen[FlowControlChanged] | None:
-    return next((entry for entry in _changes(evidence) if entry.event.limit == limit), None)
+    n = evidence.numbers
+    return first(evidence.of(FlowControlChanged, group=n["group"], topic=n["topic"], limit=limit))
 
 
 def _sent(evidence: Evidence) -> int:
     return sum(
-        entry.event.fields["count"] or 1
-        for entry in evidence.actions("SendMessages")
-        if entry.event.fields["topic"] == evidence.numbers["topic"]
+        entry.event.fields["count"] or 1 for entry in evidence.actions("SendMessages", topic=evidence.numbers["topic"])
     )
 
 
@@ -69,41 +53,33 @@ def _passed_s(evidence: Evidence, action: str) -> float:
 
 
 def _is_held_by_count(evidence: Evidence) -> Verdict:
-    held = _held(evidence, "count")
-    if held is not None:
+    if (held := _held(evidence, "count")) is not None:
         return Verdict.met(
             _("{reader} stopped pulling at {value} messages: at most {count_most} may wait."),
-            reader=READER,
             value=held.event.value,
-            count_most=COUNT_MOST,
-            rests_on=[held.seq],
+            rests_on=[held],
         )
-    sent = _sent(evidence)
-    if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(SMALL, sent=sent, reader=READER, count_most=COUNT_MOST)
-    return Verdict.not_yet(_("{reader} is not throttled yet."), reader=READER)
-
-
-def _waiting(evidence: Evidence) -> Truth:
-    held = _held(evidence, "count")
-    return Truth(0.0) if held is None else Truth(float(held.event.value), (held.seq,))
+    if (sent := _sent(evidence)) and _passed_s(evidence, "SendMessages") > PATIENCE_S:
+        return Verdict.wrong(SMALL, sent=sent)
+    return Verdict.not_yet(_("{reader} is not throttled yet."))
 
 
 def _is_calm(evidence: Evidence) -> Verdict:
+    n = evidence.numbers
     if not evidence.actions("ChangeActor"):
         if evidence.actions("StartConsumer"):
-            return Verdict.wrong(ONE_QUEUE, reader=READER)
-        return Verdict.not_yet(_("{reader} works as slowly as before."), reader=READER)
-    changes = _changes(evidence)
-    if changes and changes[-1].event.limit is None and evidence.now_ms - changes[-1].at_ms >= CALM_S * 1000:
-        return Verdict.met(_("{reader} pulls without throttling."), reader=READER, rests_on=[changes[-1].seq])
-    if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not (changes and changes[-1].event.limit is None):
+            return Verdict.wrong(ONE_QUEUE)
+        return Verdict.not_yet(_("{reader} works as slowly as before."))
+    change = last(evidence.of(FlowControlChanged, group=n["group"], topic=n["topic"]))
+    is_free = change is not None and change.event.limit is None
+    if change is not None and is_free and evidence.now_ms - change.at_ms >= CALM_S * 1000:
+        return Verdict.met(_("{reader} pulls without throttling."), rests_on=[change])
+    if _passed_s(evidence, "ChangeActor") > PATIENCE_S and not is_free:
         return Verdict.wrong(
             _("{reader} is still throttled: it takes {work_ms} ms for a message. Make it faster."),
-            reader=READER,
             work_ms=_work_ms(evidence),
         )
-    return Verdict.not_yet(_("{reader} is processing the waiting messages."), reader=READER)
+    return Verdict.not_yet(_("{reader} is processing the waiting messages."))
 
 
 def _work_ms(evidence: Evidence) -> int:
@@ -117,17 +93,12 @@ def _is_held_by_span(evidence: Evidence) -> Verdict:
     if held is not None:
         return Verdict.met(
             _("{reader} was throttled at an offset span of {value}: {span_most} are allowed."),
-            reader=READER,
             value=held.event.value,
-            span_most=SPAN_MOST,
-            rests_on=[*(entry.seq for entry in slow[:1]), held.seq],
+            rests_on=[*slow[:1], held],
         )
-    sent = _sent(evidence)
-    if sent and not slow and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(NOTHING_HELD, span_most=SPAN_MOST)
-    if sent and _passed_s(evidence, "SendMessages") > PATIENCE_S:
-        return Verdict.wrong(TOO_FEW, sent=sent, span_most=SPAN_MOST)
-    return Verdict.not_yet(_("{reader} is not throttled yet."), reader=READER)
+    if (sent := _sent(evidence)) and _passed_s(evidence, "SendMessages") > PATIENCE_S:
+        return Verdict.wrong(TOO_FEW, sent=sent) if slow else Verdict.wrong(NOTHING_HELD)
+    return Verdict.not_yet(_("{reader} is not throttled yet."))
 
 
 def _span(evidence: Evidence) -> Truth:
@@ -135,67 +106,12 @@ def _span(evidence: Evidence) -> Truth:
     return Truth("none") if held is None else Truth("span", (held.seq,))
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(COUNT_MOST)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.see(30)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say("count")
-    hands.why("memory")
-    hands.predict("faster")
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=READER, work_ms=(FAST_MS, FAST_MS)))
-    hands.see(60)
-    hands.wait(10)
-    hands.predict("span")
-
-
-def _hold_one(hands: Hands) -> None:
-    _third(hands)
-    hands.act(ChangeActor(actor=READER, slow_queue="broker-a:0", slow_ms=HELD_MS))
-
-
-def _solve(hands: Hands) -> None:
-    _hold_one(hands)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.see(60)
-    hands.say("span")
-    hands.why("oldest")
-
-
-def _small_burst(hands: Hands) -> None:
-    hands.predict(COUNT_MOST)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=500))
-    hands.see(PATIENCE_S + 15)
-
-
-def _says_size(hands: Hands) -> None:
-    _first(hands)
-    hands.say("size")
-
-
-def _second_member(hands: Hands) -> None:
-    _second(hands)
-    hands.act(StartConsumer(group=hands.numbers["group"], copies=1))
-    hands.see(10)
-
-
-def _holds_nothing(hands: Hands) -> None:
-    _third(hands)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.see(PATIENCE_S + 15)
-
-
-def _too_few(hands: Hands) -> None:
-    _hold_one(hands)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=900))
-    hands.see(PATIENCE_S + 15)
+HOLD_ONE = act(lambda n: ChangeActor(actor=READER, slow_queue="broker-a:0", slow_ms=HELD_MS))
+SOLUTION = Solution(
+    SolvedStep(predict=COUNT_MOST, do=send("burst"), within_s=30, say="count", why="memory"),
+    SolvedStep(predict="faster", do=act(lambda n: ChangeActor(actor=READER, work_ms=(FAST_MS, FAST_MS))), within_s=60),
+    SolvedStep(before=wait(10), predict="span", do=(HOLD_ONE, send("burst")), within_s=60, say="span", why="oldest"),
+)
 
 
 SIZE = _("A message has 200 bytes, so a thousand are far below 100 MiB. Read the card of {reader} again.")
@@ -209,12 +125,10 @@ TOO_FEW = _(
     "{sent} messages arrived after the slow one. The span is the distance from it to the newest pulled message: "
     "send more than {span_most}."
 )
-LIMITS = Choice(
-    (
-        ("count", _("the count: 1 000 messages of a queue")),
-        ("size", _("the size: 100 MiB of a queue")),
-        ("span", _("the offset span: 2 000 from the oldest to the newest")),
-    )
+LIMITS = choice(
+    count=_("the count: 1 000 messages of a queue"),
+    size=_("the size: 100 MiB of a queue"),
+    span=_("the offset span: 2 000 from the oldest to the newest"),
 )
 
 FLOW_CONTROL = Lab(
@@ -235,7 +149,7 @@ FLOW_CONTROL = Lab(
             predict=Question(
                 text=_("At how many waiting messages will {reader} stop pulling?"),
                 kind=Number(_("messages"), within=60),
-                right=_waiting,
+                right=lambda e: field_of(_held(e, "count"), "value"),
             ),
             check=_is_held_by_count,
             say=Question(
@@ -247,12 +161,10 @@ FLOW_CONTROL = Lab(
             ),
             why=Question(
                 text=_("What does this limit protect?"),
-                kind=Choice(
-                    (
-                        ("memory", _("The memory of the client, when its listener is slow.")),
-                        ("broker", _("The broker, from too many requests.")),
-                        ("order", _("The order of the messages.")),
-                    )
+                kind=choice(
+                    memory=_("The memory of the client, when its listener is slow."),
+                    broker=_("The broker, from too many requests."),
+                    order=_("The order of the messages."),
                 ),
                 right=lambda e: Truth("memory"),
                 again=_("The broker is not involved: the client sends no further pulls."),
@@ -266,12 +178,10 @@ FLOW_CONTROL = Lab(
             mark="member:{reader}",
             predict=Question(
                 text=_("Which change will help?"),
-                kind=Choice(
-                    (
-                        ("member", _("a second member of the group")),
-                        ("faster", _("a faster listener")),
-                        ("wait", _("nothing: it stays throttled")),
-                    )
+                kind=choice(
+                    member=_("a second member of the group"),
+                    faster=_("a faster listener"),
+                    wait=_("nothing: it stays throttled"),
                 ),
                 right=lambda e: Truth("faster"),
             ),
@@ -293,12 +203,10 @@ FLOW_CONTROL = Lab(
             ),
             why=Question(
                 text=_("Very few messages are waiting. Why is it throttled?"),
-                kind=Choice(
-                    (
-                        ("oldest", _("The oldest unfinished message is too far behind the newest.")),
-                        ("threads", _("All threads are busy.")),
-                        ("broker", _("The broker delivers no more messages.")),
-                    )
+                kind=choice(
+                    oldest=_("The oldest unfinished message is too far behind the newest."),
+                    threads=_("All threads are busy."),
+                    broker=_("The broker delivers no more messages."),
                 ),
                 right=lambda e: Truth("oldest"),
                 again=_("One thread is busy, 19 are idle: look at the card again."),
@@ -311,12 +219,18 @@ FLOW_CONTROL = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("small burst", "any burst fills a member", SMALL, _small_burst),
-        WrongScript("says size", "the limit is in bytes", SIZE, _says_size),
-        WrongScript("second member", "more members always help", ONE_QUEUE, _second_member),
-        WrongScript("holds nothing", "fast members are held back by the count alone", NOTHING_HELD, _holds_nothing),
-        WrongScript("too few", "one slow message holds a member at once", TOO_FEW, _too_few),
+        SOLUTION.wrong("small burst", "any burst fills a member", SMALL).at(1, do=send(500), within_s=PATIENCE_S + 15),
+        SOLUTION.wrong("says size", "the limit is in bytes", SIZE).at(1, say="size"),
+        SOLUTION.wrong("second member", "more members always help", ONE_QUEUE).at(
+            2, do=act(lambda n: StartConsumer(group=n["group"], copies=1)), within_s=10
+        ),
+        SOLUTION.wrong("holds nothing", "fast members are held back by the count alone", NOTHING_HELD).at(
+            3, do=send("burst"), within_s=PATIENCE_S + 15
+        ),
+        SOLUTION.wrong("too few", "one slow message holds a member at once", TOO_FEW).at(
+            3, do=(HOLD_ONE, send(900)), within_s=PATIENCE_S + 15
+        ),
     ),
 )

@@ -5,15 +5,12 @@ from typing import Any
 from sandbox.control.actions import (
     Action,
     ChangeBroker,
-    CreateTopic,
     KillBroker,
     PowerCut,
     PromoteSlave,
     SendMessages,
     StartBroker,
-    StartConsumer,
     StopBroker,
-    Subscription,
 )
 from sandbox.journal.events import (
     ActionTaken,
@@ -24,11 +21,14 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.kernel.chance import Chance
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -49,10 +49,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1, scope=BROKER),
-        StopBroker(broker=BROKER, broker_id=SLAVE),
-    )
+    return (topic(n, 1, scope=BROKER), StopBroker(broker=BROKER, broker_id=SLAVE))
 
 
 def _setting(evidence: Evidence, key: str, before: int) -> str:
@@ -82,43 +79,38 @@ def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[Message
 
 def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | Verdict:
     """The newest send and the power cut after it, or what is missing."""
-    n, sent = evidence.numbers, sends(evidence)
-    if not sent:
-        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=n["topic"])
+    if not (sent := sends(evidence)):
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     killed = [
         entry
-        for entry in evidence.of(BrokerStopped, since=sent[-1].seq)
-        if (entry.event.broker, entry.event.broker_id) == (BROKER, 0) and entry.event.how != "power_cut"
+        for entry in evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
+        if entry.event.how != "power_cut"
     ]
-    lost = [entry for entry in evidence.of(UnflushedLost, since=sent[-1].seq) if entry.event.broker == BROKER]
+    lost = evidence.of(UnflushedLost, since=sent[-1].seq, broker=BROKER)
     if killed and not lost:
-        return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0].seq])
+        return Verdict.wrong(KILLED, rests_on=[killed[0]])
     if not lost:
-        return Verdict.not_yet(_("{broker} is still powered on."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still powered on."))
     if not _on_master(evidence, sent[-1]):
         return Verdict.wrong(
             _("No message was stored before the power cut. Start {broker}, send again and cut its power again."),
-            broker=BROKER,
-            rests_on=[sent[-1].seq, lost[0].seq],
+            rests_on=[sent[-1], lost[0]],
         )
     return sent[-1], lost[0]
 
 
 def _some_are_lost(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
-        return Verdict.wrong(
-            _("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
-        )
+        return Verdict.wrong(_("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), rests_on=[lost])
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
     return Verdict.met(
         _("{answered} messages were acknowledged with OK, and are lost."),
         answered=lost.event.answered,
-        rests_on=[sent.seq, lost.seq],
+        rests_on=[sent, lost],
     )
 
 
@@ -134,18 +126,17 @@ def _any_lost(evidence: Evidence) -> Truth:
 
 
 def _none_is_lost(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
-        return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(STILL_ASYNC, rests_on=[sent, lost])
     stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
     return Verdict.met(
         _("{stored} messages were stored; {answered} of those with an OK are lost."),
         stored=sum(entry.event.count for entry in stored),
         answered=lost.event.answered,
-        rests_on=[sent.seq, lost.seq],
+        rests_on=[sent, lost],
     )
 
 
@@ -161,8 +152,7 @@ def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]
 
 def _kept(evidence: Evidence) -> Truth:
     """Lost ones that came to the new group all the same."""
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return Truth(0.0)
     gone = _gone(evidence, *cut)
     rows = {
@@ -174,48 +164,38 @@ def _kept(evidence: Evidence) -> Truth:
 
 
 def _slave_has_them(evidence: Evidence) -> Verdict:
-    n, cut = evidence.numbers, _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
         _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
     ):
-        return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent.seq])
+        return Verdict.wrong(NOT_SET, rests_on=[sent])
     if not _slave_runs(evidence, lost.seq):
         return Verdict.wrong(
             _(
                 "The slave of {broker} was not running, so it has no messages. Start both, send again and cut "
                 "the power again."
             ),
-            broker=BROKER,
-            rests_on=[lost.seq],
+            rests_on=[lost],
         )
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
-    promoted = evidence.actions("PromoteSlave", since=lost.seq)
-    if not promoted:
-        back = [
-            entry
-            for entry in evidence.of(BrokerStarted, since=lost.seq)
-            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
-        ]
-        if back:
-            return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost.seq, back[0].seq])
+        return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
+    if not (promoted := evidence.actions("PromoteSlave", since=lost.seq)):
+        if back := evidence.of(BrokerStarted, since=lost.seq, broker=BROKER, broker_id=0):
+            return Verdict.wrong(OLD_MASTER, rests_on=[lost, back[0]])
         return Verdict.not_yet(_("The slave is not the master yet."))
     kept = _kept(evidence)
     if float(str(kept.value)) < lost.event.answered:
         return Verdict.not_yet(
             _("{group} has {kept} of {answered} messages that the old master lost."),
-            group=n["group"],
             kept=f"{kept.value:g}",
             answered=lost.event.answered,
         )
     return Verdict.met(
         _("The old master lost {answered} messages with an OK, and {group} read them from the slave."),
         answered=lost.event.answered,
-        group=n["group"],
-        rests_on=[sent.seq, lost.seq, promoted[0].seq, *kept.rests_on],
+        rests_on=[sent, lost, promoted[0], *kept.rests_on],
     )
 
 
@@ -225,91 +205,49 @@ def _in_the_end(evidence: Evidence) -> Truth:
     return Truth("some" if missing else "none", (*lost.rests_on, *kept.rests_on))
 
 
-def _send(hands: Hands, *, cut: bool = True, after_s: float = 2.0) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
-    hands.wait(after_s)
-    hands.act(PowerCut(broker=BROKER) if cut else KillBroker(broker=BROKER))
+SEND = act(lambda n: SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
+CUT = act(lambda n: PowerCut(broker=BROKER))
+START = act(lambda n: StartBroker(broker=BROKER))
+
+
+def _set(**changes: str) -> Deed:
+    return act(lambda n: ChangeBroker(broker=BROKER, changes=changes))
+
+
+def _replicate(**changes: str) -> Deed:
+    start_slave = act(lambda n: StartBroker(broker=BROKER, broker_id=SLAVE))
+    return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, _see_loss
+
+
+def _see_loss(hands: Hands) -> None:
     hands.see(10)
 
 
-def _start(hands: Hands, **changes: str) -> None:
-    hands.act(StartBroker(broker=BROKER))
-    if changes:
-        hands.act(ChangeBroker(broker=BROKER, changes=changes))
-    hands.wait(12)
+def _answered(hands: Hands) -> float:
+    return hands.evidence.of(UnflushedLost)[-1].event.answered
 
 
-def _first(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("memory")
-    hands.predict("none")
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _start(hands, flush="SYNC_FLUSH")
-    _send(hands)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("disk")
-    hands.predict("none")
-    hands.act(StartBroker(broker=BROKER))
-
-
-def _replicate(hands: Hands, **changes: str) -> None:
-    _second(hands)
-    hands.act(StartBroker(broker=BROKER, broker_id=SLAVE))
-    hands.act(ChangeBroker(broker=BROKER, changes={"flush": "ASYNC_FLUSH", **changes}))
-    hands.wait(15)
-    _send(hands)
-
-
-def _solve(hands: Hands) -> None:
-    _replicate(hands, replication="SYNC_MASTER")
-    n = hands.numbers
-    hands.act(PromoteSlave(broker=BROKER, broker_id=SLAVE))
-    hands.act(
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            from_where="CONSUME_FROM_FIRST_OFFSET",
-            work_ms=(5, 10),
-        )
-    )
-    hands.see(120)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("both")
-
-
-def _kills(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands, cut=False)
-
-
-def _cuts_late(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands, after_s=30)
-
-
-def _changes_nothing(hands: Hands) -> None:
-    _first(hands)
-    _start(hands)
-    _send(hands)
-
-
-def _keeps_async_replication(hands: Hands) -> None:
-    _replicate(hands)
-
-
-def _starts_the_old_master(hands: Hands) -> None:
-    _replicate(hands, replication="SYNC_MASTER")
-    hands.act(StartBroker(broker=BROKER))
-    hands.see(10)
+SOLUTION = Solution(
+    SolvedStep(before=wait(2), predict="some", do=(SEND, wait(2), CUT), within_s=10, say=_answered, why="memory"),
+    SolvedStep(
+        predict="none",
+        do=(START, _set(flush="SYNC_FLUSH"), wait(12), SEND, wait(2), CUT),
+        within_s=10,
+        say=_answered,
+        why="disk",
+    ),
+    SolvedStep(
+        predict="none",
+        do=(
+            _replicate(replication="SYNC_MASTER"),
+            act(lambda n: PromoteSlave(broker=BROKER, broker_id=SLAVE)),
+            act(lambda n: member(n, from_where="CONSUME_FROM_FIRST_OFFSET", work_ms=(5, 10))),
+        ),
+        within_s=120,
+        say=_answered,
+        why="both",
+    ),
+)
 
 
 KILLED = _(
@@ -362,7 +300,7 @@ FLUSH_AND_REPLICATE = Lab(
             mark="journal",
             predict=Question(
                 text=_("Will messages be lost for which the producer received an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_any_lost,
             ),
             check=_some_are_lost,
@@ -374,12 +312,8 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             why=Question(
                 text=_("Where were they when the OK was sent?"),
-                kind=Choice(
-                    (
-                        ("memory", _("in the page cache of the machine")),
-                        ("disk", _("on its disk")),
-                        ("producer", _("on the producer")),
-                    )
+                kind=choice(
+                    memory=_("in the page cache of the machine"), disk=_("on its disk"), producer=_("on the producer")
                 ),
                 right=lambda e: Truth("memory"),
                 again=_("Messages on the disk are available again when {broker} starts."),
@@ -396,7 +330,7 @@ FLUSH_AND_REPLICATE = Lab(
             mark="journal",
             predict=Question(
                 text=_("Will messages be lost for which the producer received an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_any_lost,
             ),
             check=_none_is_lost,
@@ -408,12 +342,10 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             why=Question(
                 text=_("What did each OK wait for?"),
-                kind=Choice(
-                    (
-                        ("disk", _("for its message to be on disk")),
-                        ("slave", _("for a slave to receive the message")),
-                        ("second", _("for one second")),
-                    )
+                kind=choice(
+                    disk=_("for its message to be on disk"),
+                    slave=_("for a slave to receive the message"),
+                    second=_("for one second"),
                 ),
                 right=lambda e: Truth("disk"),
                 again=_("The slave is stopped."),
@@ -431,7 +363,7 @@ FLUSH_AND_REPLICATE = Lab(
             mark="journal",
             predict=Question(
                 text=_("Will messages with an OK be missing in the end?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_in_the_end,
             ),
             check=_slave_has_them,
@@ -443,12 +375,10 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             why=Question(
                 text=_("A machine loses power and never starts again. Which setting keeps every message with an OK?"),
-                kind=Choice(
-                    (
-                        ("both", _("SYNC_MASTER, with any flush mode")),
-                        ("flush", _("SYNC_FLUSH, with any replication mode")),
-                        ("any", _("either of them")),
-                    )
+                kind=choice(
+                    both=_("SYNC_MASTER, with any flush mode"),
+                    flush=_("SYNC_FLUSH, with any replication mode"),
+                    any=_("either of them"),
                 ),
                 right=lambda e: Truth("both"),
                 again=_("Then only data on another machine remains."),
@@ -457,14 +387,20 @@ FLUSH_AND_REPLICATE = Lab(
             hints=(_("A slave that has just connected receives nothing for 5 s; then replication starts."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills", "a killed process loses messages", KILLED, _kills),
-        WrongScript("cuts late", "asynchronous means never flushed", FLUSHED, _cuts_late),
-        WrongScript("changes nothing", "an OK means on disk", STILL_ASYNC, _changes_nothing),
-        WrongScript("async replication", "a running slave has every message", NOT_SET, _keeps_async_replication),
-        WrongScript(
-            "old master", "the old master has everything that the slave has", OLD_MASTER, _starts_the_old_master
+        SOLUTION.wrong("kills", "a killed process loses messages", KILLED).at(
+            1, do=(SEND, wait(2), act(lambda n: KillBroker(broker=BROKER)))
+        ),
+        SOLUTION.wrong("cuts late", "asynchronous means never flushed", FLUSHED).at(1, do=(SEND, wait(30), CUT)),
+        SOLUTION.wrong("changes nothing", "an OK means on disk", STILL_ASYNC).at(
+            2, do=(START, wait(12), SEND, wait(2), CUT)
+        ),
+        SOLUTION.wrong("async replication", "a running slave has every message", NOT_SET).at(
+            3, do=_replicate(), within_s=0
+        ),
+        SOLUTION.wrong("old master", "the old master has everything that the slave has", OLD_MASTER).at(
+            3, do=(_replicate(replication="SYNC_MASTER"), START), within_s=10
         ),
     ),
 )

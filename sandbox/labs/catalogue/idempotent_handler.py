@@ -1,23 +1,18 @@
 """Lab N5: duplicates are normal, effects need not be."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor
 from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
+from sandbox.labs.deeds import Deed, act, crash, restart, send, wait
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import unfinished
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 INSERT, UPSERT = "insert", "upsert"  # labels of handlers: a row for each message, a row for each key
@@ -36,29 +31,20 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        *(
-            StartConsumer(
-                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
-            )
-            for label in ("one", "other")
-        ),
+        topic(n, 4),
+        *(member(n, actor=n[label], threads=2, work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
         *(ChangeActor(actor=n[label], handler=INSERT) for label in ("one", "other")),
     )
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [
-        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
-    ]
-    return bursts[0] if bursts else None
+    return first(evidence.actions("SendMessages", topic=evidence.numbers["topic"]))
 
 
 def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
     """Successes of the step's burst, the rows that their handlers made, and the distinct messages among them."""
-    done = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    done = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     inserted = sum(row.handler != UPSERT for row in done)
     upserted = {row.key for row in done if row.handler == UPSERT}
     return done, inserted + len(upserted), len({row.key for row in done})
@@ -66,13 +52,11 @@ def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
     burst = _burst(evidence)
-    crashes = [] if burst is None else evidence.actions("CrashActor", since=burst.seq)
-    return crashes[0] if crashes else None
+    return first([] if burst is None else evidence.actions("CrashActor", since=burst.seq))
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return repeats[-1] if repeats else None
+    return last(evidence.of(CrashRepeated, group=evidence.numbers["group"]))
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:
@@ -80,27 +64,17 @@ def _after_the_crash(evidence: Evidence) -> Verdict | None:
     n = evidence.numbers
     if _burst(evidence) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))
-    crash = _crash(evidence)
-    if crash is None:
+    if (crash := _crash(evidence)) is None:
         return Verdict.not_yet(_("No member has crashed yet."))
     done, _made, keys = _rows(evidence)
-    passed_s = (evidence.now_ms - crash.at_ms) // 1000
-    if unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None:
-        if passed_s < PATIENCE_S:
-            return Verdict.not_yet(_("Redelivered messages are being counted."))
-        return _nothing_twice(crash)
-    if len(done) == keys:
-        return _nothing_twice(crash)
-    return None
-
-
-def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
-    return Verdict.wrong(LATE, rests_on=[crash.seq])
+    is_open = unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None
+    if is_open and evidence.passed_s(crash.at_ms) < PATIENCE_S:
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
+    return Verdict.wrong(LATE, rests_on=[crash]) if is_open or len(done) == keys else None
 
 
 def _inserts_doubled(evidence: Evidence) -> Verdict:
-    missing = _after_the_crash(evidence)
-    if missing is not None:
+    if (missing := _after_the_crash(evidence)) is not None:
         return missing
     _done, rows, keys = _rows(evidence)
     return Verdict.met(
@@ -118,11 +92,10 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
         }
         still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
         if len(still) == 2:
-            return Verdict.wrong(BOTH, rests_on=[burst.seq])
+            return Verdict.wrong(BOTH, rests_on=[burst])
         if still:
-            return Verdict.wrong(ONE, still=still[0], rests_on=[burst.seq])
-    missing = _after_the_crash(evidence)
-    if missing is not None:
+            return Verdict.wrong(ONE, still=still[0], rests_on=[burst])
+    if (missing := _after_the_crash(evidence)) is not None:
         return missing
     done, rows, keys = _rows(evidence)
     return Verdict.met(
@@ -140,69 +113,42 @@ def _seqs(evidence: Evidence) -> list[int]:
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
 def _made_rows(evidence: Evidence) -> Truth:
     return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
 
 
-def _run(hands: Hands, victim: str) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(2.0)
-    hands.act(CrashActor(actor=hands.numbers[victim]))
-    hands.see(PATIENCE_S + 10)
+def _upsert(*labels: str) -> Deed:
+    return tuple(_set(label) for label in labels)
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(hands.numbers["burst"])
-    _run(hands, "other")
+def _set(label: str) -> Deed:
+    return act(lambda n: ChangeActor(actor=n[label], handler=UPSERT))
 
 
-def _second(hands: Hands, changed: tuple[str, ...]) -> None:
-    _first(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("not_known")
-    hands.act(RestartActor(actor=hands.numbers["other"]))
-    hands.wait(10)
-    hands.predict(hands.numbers["burst"])
-    for label in changed:
-        hands.act(ChangeActor(actor=hands.numbers[label], handler=UPSERT))
-    _run(hands, "one")
+def _repetitions(hands: Hands) -> float:
+    return hands.evidence.of(CrashRepeated)[-1].event.count
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands, ("one", "other"))
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("by_key")
-
-
-def _waits(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(40)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see(PATIENCE_S + 10)
-
-
-def _changes_one(hands: Hands) -> None:
-    _second(hands, ("other",))
-
-
-def _changes_none(hands: Hands) -> None:
-    _second(hands, ())
-
-
-def _says_burst(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _commits_more(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("bug")
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["burst"],
+        do=(send("burst"), wait(2), crash("other")),
+        within_s=PATIENCE_S + 10,
+        say=_repetitions,
+        why="not_known",
+    ),
+    SolvedStep(
+        before=(restart("other"), wait(10)),
+        predict=lambda h: h.numbers["burst"],
+        do=(_upsert("one", "other"), send("burst"), wait(2), crash("one")),
+        within_s=PATIENCE_S + 10,
+        say=_repetitions,
+        why="by_key",
+    ),
+)
 
 
 LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it is working.")
@@ -224,9 +170,8 @@ IDEMPOTENT_HANDLER = Lab(
         Step(
             title=_("A handler that inserts"),
             do=_(
-                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, "
-                "and crash "
-                "{other} after 2 seconds."
+                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, and "
+                "crash {other} after 2 seconds."
             ),
             watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
@@ -245,15 +190,10 @@ IDEMPOTENT_HANDLER = Lab(
             ),
             why=Question(
                 text=_("Why are there too many rows?"),
-                kind=Choice(
-                    (
-                        (
-                            "not_known",
-                            _("{other} had finished messages without committing them, so they were processed again."),
-                        ),
-                        ("bug", _("The broker failed and delivered twice.")),
-                        ("sent", _("The producer sent some messages twice.")),
-                    )
+                kind=choice(
+                    not_known=_("{other} had finished messages without committing them, so they were processed again."),
+                    bug=_("The broker failed and delivered twice."),
+                    sent=_("The producer sent some messages twice."),
                 ),
                 right=lambda e: Truth("not_known"),
                 again=_("Each message is stored once: compare the offsets."),
@@ -281,12 +221,10 @@ IDEMPOTENT_HANDLER = Lab(
             ),
             why=Question(
                 text=_("What made the difference?"),
-                kind=Choice(
-                    (
-                        ("by_key", _("The second write finds the key and changes nothing.")),
-                        ("fewer", _("Fewer messages were delivered twice.")),
-                        ("broker", _("The broker removed the duplicates.")),
-                    )
+                kind=choice(
+                    by_key=_("The second write finds the key and changes nothing."),
+                    fewer=_("Fewer messages were delivered twice."),
+                    broker=_("The broker removed the duplicates."),
                 ),
                 right=lambda e: Truth("by_key"),
                 again=_("Messages were delivered twice as before: read the journal. Only the effect differs."),
@@ -294,12 +232,18 @@ IDEMPOTENT_HANDLER = Lab(
             hints=(_("The card of each member shows its handler."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("late", "a crash always repeats", LATE, _waits),
-        WrongScript("one", "the crashed member's handler is enough", ONE, _changes_one),
-        WrongScript("none", "a second burst is different by itself", BOTH, _changes_none),
-        WrongScript("burst", "everything comes again", BURST, _says_burst),
-        WrongScript("bug", "duplicates are an error of the broker", BUG, _commits_more),
+        SOLUTION.wrong("late", "a crash always repeats", LATE).at(
+            1, predict=0, do=(send("burst"), wait(40), crash("other"))
+        ),
+        SOLUTION.wrong("one", "the crashed member's handler is enough", ONE).at(
+            2, do=(_upsert("other"), send("burst"), wait(2), crash("one"))
+        ),
+        SOLUTION.wrong("none", "a second burst is different by itself", BOTH).at(
+            2, do=(send("burst"), wait(2), crash("one"))
+        ),
+        SOLUTION.wrong("burst", "everything comes again", BURST).at(1, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong("bug", "duplicates are an error of the broker", BUG).at(1, why="bug"),
     ),
 )

@@ -1,15 +1,22 @@
 """Lab 9: from a key to its messages, through slot, chain and log."""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from typing import Any
+
+from sandbox.control.actions import Action, SendMessages
 from sandbox.control.questions import WalkIndex
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, do_all, send, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends, stored_by
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import index_key_hash
 
@@ -36,9 +43,9 @@ def _derive(n: Numbers) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        topic(n, 1),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        member(n, actor="reader", work_ms=(20, 40)),
     )
 
 
@@ -57,28 +64,22 @@ def _missing(evidence: Evidence, name: str) -> Verdict:
     """Nothing was sent under the key of the step: nothing at all, or under another one."""
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
-        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=n["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     key = keys_of(sent[-1])[0]
     if name == "twin" and key == n["key"]:
-        return Verdict.wrong(SAME_KEY, key=n["key"], twin=n["twin"], rests_on=[sent[-1].seq])
-    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1].seq])
+        return Verdict.wrong(SAME_KEY, rests_on=[sent[-1]])
+    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1]])
 
 
 def _is_indexed(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     if not _with_key(evidence, "key"):
         return _missing(evidence, "key")
     times, seqs = _times(evidence, "key")
     if not times:
-        return Verdict.not_yet(_("{key} has not been stored yet."), key=n["key"])
+        return Verdict.not_yet(_("{key} has not been stored yet."))
     slot = _slot(evidence)
     return Verdict.met(
-        _("{key} is in slot {slot}: the remainder of {hash} divided by {slots}."),
-        key=n["key"],
-        slot=f"{slot.value:g}",
-        hash=n["hash"],
-        slots=SLOTS,
-        rests_on=seqs,
+        _("{key} is in slot {slot}: the remainder of {hash} divided by {slots}."), slot=f"{slot.value:g}", rests_on=seqs
     )
 
 
@@ -97,16 +98,10 @@ def _is_chained(evidence: Evidence) -> Verdict:
         return _missing(evidence, "key")
     times, seqs = _times(evidence, "key")
     if times < n["times"]:
-        return Verdict.not_yet(
-            _("{key} has been stored {now} of {times} times in this step."),
-            key=n["key"],
-            now=f"{times:g}",
-            times=n["times"],
-        )
+        return Verdict.not_yet(_("{key} has been stored {now} of {times} times in this step."), now=f"{times:g}")
     everywhere, all_seqs = _times(evidence, "key", since=0)
     return Verdict.met(
         _("There is one slot, and a search for {key} finds all {count} messages."),
-        key=n["key"],
         count=f"{everywhere:g}",
         rests_on=(*seqs, *all_seqs),
     )
@@ -125,8 +120,7 @@ def _found_before(evidence: Evidence) -> Truth:
 
 def _newest_physical(evidence: Evidence) -> Truth:
     sent = _with_key(evidence, "key")
-    stored = stored_by(evidence, sent[-1]) if sent else []
-    return Truth(float(stored[-1].event.physical_offset), (stored[-1].seq,)) if stored else Truth(0.0)
+    return field_of(last(stored_by(evidence, sent[-1]) if sent else []), "physical_offset")
 
 
 def _newest_offset(evidence: Evidence) -> float:
@@ -145,91 +139,49 @@ def _collides(evidence: Evidence) -> Verdict:
             "{twin} has the same hash as {key} and so the same slot. A search for {key} discards it when it "
             "reads the record."
         ),
-        twin=n["twin"],
-        key=n["key"],
         rests_on=(*seqs, *_found(evidence).rests_on),
     )
 
 
-def _rejected(evidence: Evidence) -> Truth:
-    return Truth(*_times(evidence, "twin", since=0))
+def _send(name: str) -> Deed:
+    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name])), wait(1)
 
 
-def _send(hands: Hands, name: str, count: int = 1) -> None:
+def _send_again(hands: Hands) -> None:
     """One after the other, as an application does."""
-    for _number in range(count):
-        hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=hands.numbers[name]))
-        hands.wait(1)
-    hands.see(10)
+    do_all((_send("key"),) * hands.numbers["times"], hands)
 
 
-def _walked(hands: Hands) -> dict[str, object]:
+def _walked(hands: Hands) -> dict[str, Any]:
     """The newest file of the walk that the page Index shows."""
     walk = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
     return dict(walk["files"][0])
 
 
-def _chain(hands: Hands) -> list[dict[str, object]]:
-    chain = _walked(hands)["chain"]
-    assert isinstance(chain, list)
-    return chain
-
-
-def _index(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["hash"] % SLOTS)
-    _send(hands, "key")
-
-
-def _first(hands: Hands) -> None:
-    _index(hands)
-    hands.say(str(_walked(hands)["slot_position"]))
-    hands.why("newest")
-    hands.predict(1 + hands.numbers["times"])
-    _send(hands, "key", hands.numbers["times"])
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(next(str(step["physical"]) for step in _chain(hands) if step["verdict"] == "match"))
-    hands.why("previous")
-    hands.predict(1 + hands.numbers["times"])
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(sum(step["verdict"] == "other_key" for step in _chain(hands)))
-    hands.why("record")
-
-
-def _names_no_key(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see(10)
-
-
-def _says_slot(hands: Hands) -> None:
-    _index(hands)
-    hands.say(SLOT_BYTES * int(str(_walked(hands)["slot"])))
-
-
-def _says_offset(hands: Hands) -> None:
-    n = hands.numbers
-    _first(hands)
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["queues"]["broker-a:0"]["max"]) - 1)
-
-
-def _sends_the_key_again(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "key")
-
-
-def _trusts_the_index(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(0)
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(2),
+        predict=lambda h: h.numbers["hash"] % SLOTS,
+        do=_send("key"),
+        within_s=10,
+        say=lambda h: str(_walked(h)["slot_position"]),
+        why="newest",
+    ),
+    SolvedStep(
+        predict=lambda h: 1 + h.numbers["times"],
+        do=_send_again,
+        within_s=10,
+        say=lambda h: next(str(step["physical"]) for step in _walked(h)["chain"] if step["verdict"] == "match"),
+        why="previous",
+    ),
+    SolvedStep(
+        predict=lambda h: 1 + h.numbers["times"],
+        do=_send("twin"),
+        within_s=10,
+        say=lambda h: sum(step["verdict"] == "other_key" for step in _walked(h)["chain"]),
+        why="record",
+    ),
+)
 
 
 OTHER_KEY = _(
@@ -285,12 +237,10 @@ KEY_INDEX = Lab(
             ),
             why=Question(
                 text=_("What do the 4 bytes of a slot contain?"),
-                kind=Choice(
-                    (
-                        ("newest", _("the number of its newest entry")),
-                        ("hash", _("the hash of its key")),
-                        ("place", _("the position of the message in the log")),
-                    )
+                kind=choice(
+                    newest=_("the number of its newest entry"),
+                    hash=_("the hash of its key"),
+                    place=_("the position of the message in the log"),
                 ),
                 right=lambda e: Truth("newest"),
                 again=_("Follow the walk from the slot to the first entry: which value leads there?"),
@@ -320,12 +270,10 @@ KEY_INDEX = Lab(
             ),
             why=Question(
                 text=_("How does the search get to the older ones?"),
-                kind=Choice(
-                    (
-                        ("previous", _("Each entry has the number of the previous entry in its slot.")),
-                        ("next", _("They are in the neighboring slots.")),
-                        ("log", _("It reads the log backward from the newest message.")),
-                    )
+                kind=choice(
+                    previous=_("Each entry has the number of the previous entry in its slot."),
+                    next=_("They are in the neighboring slots."),
+                    log=_("It reads the log backward from the newest message."),
                 ),
                 right=lambda e: Truth("previous"),
                 again=_("Read the last 4 bytes of the newest entry: which entry do they point to?"),
@@ -348,18 +296,16 @@ KEY_INDEX = Lab(
             say=Question(
                 text=_("How many entries have the right hash but point to a record with another key?"),
                 kind=Number(_("entries")),
-                right=_rejected,
+                right=lambda e: Truth(*_times(e, "twin", since=0)),
                 again=_("You wrote {given}; walk to {key} once more and count the entries that lead to another key."),
                 misreadings=(Misreading(NONE_REJECTED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
                 text=_("Where does the search detect that {twin} is not {key}?"),
-                kind=Choice(
-                    (
-                        ("record", _("at the record: the search reads and compares its key")),
-                        ("index", _("in the index: an entry contains the key")),
-                        ("slot", _("at the slot: each key has its own slot")),
-                    )
+                kind=choice(
+                    record=_("at the record: the search reads and compares its key"),
+                    index=_("in the index: an entry contains the key"),
+                    slot=_("at the slot: each key has its own slot"),
                 ),
                 right=lambda e: Truth("record"),
                 again=_("Both have the same hash, so both have the same slot."),
@@ -368,12 +314,16 @@ KEY_INDEX = Lab(
             hints=(_("Two texts have the same hash if they end in Aa and BB and are otherwise equal."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("no key", "every message can be found by key", OTHER_KEY, _names_no_key),
-        WrongScript("slot", "the file starts with slot 0", HEADER, _says_slot),
-        WrongScript("offset", "the index points into a queue", OFFSET, _says_offset),
-        WrongScript("key again", "a key met twice is a collision", SAME_KEY, _sends_the_key_again),
-        WrongScript("trusts the index", "the index contains the text of a key", NONE_REJECTED, _trusts_the_index),
+        SOLUTION.wrong("no key", "every message can be found by key", OTHER_KEY).at(1, predict=0, do=send()),
+        SOLUTION.wrong("slot", "the file starts with slot 0", HEADER).at(
+            1, say=lambda h: SLOT_BYTES * int(_walked(h)["slot"])
+        ),
+        SOLUTION.wrong("offset", "the index points into a queue", OFFSET).at(
+            2, say=lambda h: int(row(h, "broker-a:0")["max"]) - 1
+        ),
+        SOLUTION.wrong("key again", "a key met twice is a collision", SAME_KEY).at(3, do=_send("key")),
+        SOLUTION.wrong("trusts the index", "the index contains the text of a key", NONE_REJECTED).at(3, say=0),
     ),
 )

@@ -1,13 +1,17 @@
 """Lab N0: lag is not throughput."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.board import board, header
+from sandbox.labs.deeds import act
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import finished_per_s, lag_at
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -36,26 +40,16 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            threads=1,
-            work_ms=(n["work_ms"], n["work_ms"]),
-        ),
+        topic(n, n["queues"]),
+        member(n, copies=n["members"], threads=1, work_ms=(n["work_ms"], n["work_ms"])),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0),
     )
 
 
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest change of the producer's rate in this step."""
-    changes = [
-        entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"] is not None
-    ]
-    return changes[-1] if changes else None
+    changes = evidence.actions("ChangeActor", actor="shop")
+    return last([entry for entry in changes if entry.event.fields["rate_per_s"] is not None])
 
 
 def _lag_has_grown(evidence: Evidence) -> Verdict:
@@ -64,15 +58,14 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("shop is not sending yet."))
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
-        return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change.seq])
-    passed_s = (evidence.now_ms - change.at_ms) // 1000
-    if passed_s < GROWS_S:
+        return Verdict.wrong(RATE, now=f"{rate:g}", rests_on=[change])
+    if (passed_s := evidence.passed_s(change.at_ms)) < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
     return Verdict.met(
         _("The lag grew by {grown} in {wait_s} s."),
         wait_s=GROWS_S,
         grown=_grown(evidence),
-        rests_on=[change.seq, *_newest(evidence)],
+        rests_on=[change, *_newest(evidence)],
     )
 
 
@@ -99,8 +92,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     if len(newest) != n["beyond"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["beyond"])
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = (evidence.now_ms - since_ms) // 1000
-    if held_s < HELD_S:
+    if (held_s := evidence.passed_s(since_ms)) < HELD_S:
         return Verdict.not_yet(
             _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
         )
@@ -108,7 +100,7 @@ def _one_beyond(evidence: Evidence) -> Verdict:
         _("{members} members finish {out} messages a second."),
         members=n["beyond"],
         out=round(_out(evidence), 1),
-        rests_on=[entry.seq for entry in newest.values()],
+        rests_on=newest.values(),
     )
 
 
@@ -124,21 +116,20 @@ def _is_drained(evidence: Evidence) -> Verdict:
         return Verdict.wrong(
             _("shop sends {now} messages a second; set its rate to 0."),
             now=f"{change.event.fields['rate_per_s']:g}",
-            rests_on=[change.seq],
+            rests_on=[change],
         )
-    lag = evidence.lag(n["group"], n["topic"])
-    if lag > 0:
+    if (lag := evidence.lag(n["group"], n["topic"])) > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
     return Verdict.met(
         _("The lag reached 0 {drained_s} s after the last message."),
         drained_s=round(_drained_s(evidence)),
-        rests_on=[change.seq, *_newest(evidence)],
+        rests_on=[change, *_newest(evidence)],
     )
 
 
 def _drained_s(evidence: Evidence) -> float:
     change = _rate_set(evidence)
-    rows = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    rows = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     return 0.0 if change is None or not rows else max(0, rows[-1].at_ms - change.at_ms) / 1000
 
 
@@ -150,70 +141,31 @@ def _drain_s(evidence: Evidence) -> float:
     return _drained_s(evidence) * _lag_at(evidence, predictions[-1].at_ms) / before if before and predictions else 0.0
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict((n["rate"] - float(n["out"])) * GROWS_S)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"]))
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    n = hands.numbers
-    _first(hands)
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("in_above_out")
-    hands.predict(n["most"])
-    hands.act(StartConsumer(group=n["group"], copies=2))
-    hands.see()
-
-
-def _board(hands: Hands) -> dict[str, float]:
-    n = hands.numbers
-    header: dict[str, float] = hands.read(f"board/{n['group']}/{n['topic']}")["header"]
-    return header
-
-
 def _furthest_behind(hands: Hands) -> int:
     """Messages of one queue: a member that had two queues at first left more in both."""
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"].values()
-    return max(int(row["max"]) - int(row["committed"] or 0) for row in rows)
+    return max(int(row["max"]) - int(row["committed"] or 0) for row in board(hands)["queues"].values())
 
 
-def _solve(hands: Hands) -> None:
-    n = hands.numbers
-    _second(hands)
-    hands.say(float(_board(hands)["out_per_s"]))
-    hands.why("one_reader")
-    hands.predict(_furthest_behind(hands) * n["work_ms"] / 1000)
-    hands.act(ChangeActor(actor="shop", rate_per_s=0))
-    hands.see()
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("threads")
-
-
-def _says_sent(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["sent"])
-
-
-def _too_slow(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"] - 1))
-    hands.see(70)
-
-
-def _blames_pulls(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("pulls")
-
-
-def _all_work(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.say(n["beyond"] * 1000 / n["work_ms"])
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: (h.numbers["rate"] - float(h.numbers["out"])) * GROWS_S,
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"])),
+        say=lambda h: header(h, "lag"),
+        why="in_above_out",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["most"],
+        do=act(lambda n: StartConsumer(group=n["group"], copies=2)),
+        say=lambda h: header(h, "out_per_s"),
+        why="one_reader",
+    ),
+    SolvedStep(
+        predict=lambda h: _furthest_behind(h) * h.numbers["work_ms"] / 1000,
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=0)),
+        say=lambda h: header(h, "lag"),
+        why="threads",
+    ),
+)
 
 
 SENT = _(
@@ -260,12 +212,10 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("Why does the lag grow?"),
-                kind=Choice(
-                    (
-                        ("in_above_out", _("Each second more messages arrive than the handlers finish.")),
-                        ("pulls", _("The members pull too slowly from the broker.")),
-                        ("delay", _("The broker delivers every message late.")),
-                    )
+                kind=choice(
+                    in_above_out=_("Each second more messages arrive than the handlers finish."),
+                    pulls=_("The members pull too slowly from the broker."),
+                    delay=_("The broker delivers every message late."),
                 ),
                 right=lambda e: Truth("in_above_out"),
                 again=_(
@@ -308,12 +258,10 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("Why did the last member change nothing?"),
-                kind=Choice(
-                    (
-                        ("one_reader", _("Each queue already has its one reader in the group.")),
-                        ("warm", _("A new member is slow at first.")),
-                        ("share", _("The members take messages from each other.")),
-                    )
+                kind=choice(
+                    one_reader=_("Each queue already has its one reader in the group."),
+                    warm=_("A new member is slow at first."),
+                    share=_("The members take messages from each other."),
                 ),
                 right=lambda e: Truth("one_reader"),
                 again=_("Its card has no lane. It is not slow and takes no work from others: it has no queue to read."),
@@ -340,12 +288,10 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("There are still {queues} queues. What would have increased throughput?"),
-                kind=Choice(
-                    (
-                        ("threads", _("More threads in each member, or a faster handler.")),
-                        ("members", _("Ten more members.")),
-                        ("memory", _("More memory for the broker.")),
-                    )
+                kind=choice(
+                    threads=_("More threads in each member, or a faster handler."),
+                    members=_("Ten more members."),
+                    memory=_("More memory for the broker."),
                 ),
                 right=lambda e: Truth("threads"),
                 again=_("Each queue has its reader and the broker is waiting: only the processing can become faster."),
@@ -358,11 +304,15 @@ LAG_AND_THROUGHPUT = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("sent", "takes what was sent for the lag", SENT, _says_sent),
-        WrongScript("pulls", "lag means that pulling is slow", PULLS, _blames_pulls),
-        WrongScript("all work", "every member adds throughput", ALL, _all_work),
-        WrongScript("too slow", "another rate will do", RATE, _too_slow),
+        SOLUTION.wrong("sent", "takes what was sent for the lag", SENT).at(1, say=lambda h: h.numbers["sent"]),
+        SOLUTION.wrong("pulls", "lag means that pulling is slow", PULLS).at(1, why="pulls"),
+        SOLUTION.wrong("all work", "every member adds throughput", ALL).at(
+            2, say=lambda h: h.numbers["beyond"] * 1000 / h.numbers["work_ms"]
+        ),
+        SOLUTION.wrong("too slow", "another rate will do", RATE).at(
+            1, predict=0, do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"] - 1)), within_s=70
+        ),
     ),
 )

@@ -1,13 +1,17 @@
 """Lab 4: more members than queues."""
 
-from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, StartConsumer, StartProducer
 from sandbox.journal.events import QueuesAssigned
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import board
+from sandbox.labs.deeds import act, change_topic
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.evidence_measures import assignments, newest_change
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -31,8 +35,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["at_first"]),
+        topic(n, n["queues"]),
+        member(n, copies=n["at_first"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
     )
 
@@ -51,10 +55,9 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     newest = evidence.assigned(n["group"], n["topic"])
     if len(newest) != n["members"]:
-        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["members"])
+        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest))
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = (evidence.now_ms - since_ms) // 1000
-    if held_s < IDLE_S:
+    if (held_s := evidence.passed_s(since_ms)) < IDLE_S:
         return Verdict.not_yet(
             _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
         )
@@ -68,18 +71,14 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
 
 def _none_is_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    changed = newest_change(evidence, n["topic"])
-    if changed is None:
-        return Verdict.not_yet(_("{topic} still has {queues} queues."), topic=n["topic"], queues=n["queues"])
+    if (changed := newest_change(evidence, n["topic"])) is None:
+        return Verdict.not_yet(_("{topic} still has {queues} queues."))
     newest = changed.event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
-            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed.seq])
+            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed])
         return Verdict.wrong(
-            _("{read} read queues are fewer than {more}."),
-            read=newest.read_queues,
-            more=n["more"],
-            rests_on=[changed.seq],
+            _("{read} read queues are fewer than {more}."), read=newest.read_queues, rests_on=[changed]
         )
     assigned = evidence.assigned(n["group"], n["topic"])
     if any(entry.seq < changed.seq for entry in assigned.values()) or _idle(evidence):
@@ -87,15 +86,14 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("Every member has a queue, {after_s} s after the change."),
         after_s=round(_after(evidence)),
-        rests_on=(changed.seq, *_newest(evidence)),
+        rests_on=[changed, *_newest(evidence)],
     )
 
 
 def _after(evidence: Evidence) -> float:
     """Seconds from the change to the last first assignment after it."""
     n = evidence.numbers
-    changed = newest_change(evidence, n["topic"])
-    if changed is None:
+    if (changed := newest_change(evidence, n["topic"])) is None:
         return 0.0
     first: dict[str, int] = {}
     for entry in evidence.of(QueuesAssigned, since=changed.seq):
@@ -104,62 +102,21 @@ def _after(evidence: Evidence) -> float:
     return (max(first.values(), default=changed.at_ms) - changed.at_ms) / 1000
 
 
-def _solve(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["idle"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    board = hands.read(f"board/{n['group']}/{n['topic']}")
-    owners = {row["owner"] for row in board["queues"].values()}
-    hands.say(sum(client not in owners for client in board["members"]))
-    hands.why("one_owner")
-    hands.predict(40)
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["more"]))
-    hands.see()
-    hands.say(2)
-    hands.why("route_then_divide")
+def _without_queue(hands: Hands) -> int:
+    data = board(hands)
+    owners = {row["owner"] for row in data["queues"].values()}
+    return sum(client not in owners for client in data["members"])
 
 
-def _read_only_written(hands: Hands) -> None:
-    _first_step(hands)
-    n = hands.numbers
-    hands.predict(10)
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["queues"]))
-    hands.see(90)
-
-
-def _first_step(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["idle"])
-    hands.why("one_owner")
-
-
-def _all_share(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(0)
-
-
-def _counted_the_busy(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["queues"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["queues"])
-
-
-def _blames_the_broker(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["idle"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["idle"])
-    hands.why("late")
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["idle"],
+        do=act(lambda n: StartConsumer(group=n["group"], copies=n["members"] - n["at_first"])),
+        say=_without_queue,
+        why="one_owner",
+    ),
+    SolvedStep(predict=40, do=change_topic("more", "more"), say=2, why="route_then_divide"),
+)
 
 
 SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never shared by two members.")
@@ -206,12 +163,10 @@ MEMBERS_AND_QUEUES = Lab(
             ),
             why=Question(
                 text=_("Why do they have no queue?"),
-                kind=Choice(
-                    (
-                        ("one_owner", _("In a group, each queue has at most one owner.")),
-                        ("late", _("They joined last and have not received their share yet.")),
-                        ("broker", _("The broker accepts only as many members as it has threads.")),
-                    )
+                kind=choice(
+                    one_owner=_("In a group, each queue has at most one owner."),
+                    late=_("They joined last and have not received their share yet."),
+                    broker=_("The broker accepts only as many members as it has threads."),
                 ),
                 right=lambda e: Truth("one_owner"),
                 again=_("The broker accepts all members: their cards are there. Compare lanes and cards."),
@@ -242,12 +197,10 @@ MEMBERS_AND_QUEUES = Lab(
             ),
             why=Question(
                 text=_("Why did it take time?"),
-                kind=Choice(
-                    (
-                        ("route_then_divide", _("Clients request the route every 30 s and rebalance every 20 s.")),
-                        ("copy", _("Stored messages were first moved to the new queues.")),
-                        ("broker", _("The broker distributes queues one at a time.")),
-                    )
+                kind=choice(
+                    route_then_divide=_("Clients request the route every 30 s and rebalance every 20 s."),
+                    copy=_("Stored messages were first moved to the new queues."),
+                    broker=_("The broker distributes queues one at a time."),
                 ),
                 right=lambda e: Truth("route_then_divide"),
                 again=_(
@@ -258,11 +211,15 @@ MEMBERS_AND_QUEUES = Lab(
             hints=(_("Clients are not notified of a new route; they request it."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("shared", "queues are divided among all members", SHARED, _all_share),
-        WrongScript("busy", "counts the members that work", BUSY, _counted_the_busy),
-        WrongScript("late", "idle members have not got their share yet", LATE, _blames_the_broker),
-        WrongScript("written", "only the write queues count", WRITTEN, _read_only_written),
+        SOLUTION.wrong("shared", "queues are divided among all members", SHARED).at(1, predict=0, say=0),
+        SOLUTION.wrong("busy", "counts the members that work", BUSY).at(
+            1, predict=lambda h: h.numbers["queues"], say=lambda h: h.numbers["queues"]
+        ),
+        SOLUTION.wrong("late", "idle members have not got their share yet", LATE).at(1, why="late"),
+        SOLUTION.changed(1, predict=0)
+        .wrong("written", "only the write queues count", WRITTEN)
+        .at(2, predict=10, do=change_topic("more", "queues"), within_s=90),
     ),
 )

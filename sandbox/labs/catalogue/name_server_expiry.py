@@ -1,15 +1,6 @@
 """Lab 16: how long a dead broker stays in the routes."""
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    HangBroker,
-    KillBroker,
-    ResumeBroker,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, HangBroker, KillBroker, ResumeBroker, StartProducer
 from sandbox.journal.events import (
     ActionTaken,
     BrokerRegistered,
@@ -19,12 +10,16 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.deeds import act, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import done_to
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Answer, Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Answer, Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, seconds_between
 from sandbox.labs.verdict import Verdict
 
 BROKER, SHOP, MEMBERS = "broker-b", "shop", ("left", "right")
@@ -50,26 +45,18 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartProducer(actor=SHOP, topic=n["topic"], rate_per_s=RATE),
-    )
+    return (topic(n, n["queues"]), StartProducer(actor=SHOP, topic=n["topic"], rate_per_s=RATE))
 
 
 def _changed(evidence: Evidence, reason: str, since: int) -> Seen[RouteChanged] | None:
     """The name server's first change of this kind to the broker's routes."""
-    changes = [
-        row for row in evidence.of(RouteChanged, since=since) if (row.event.broker, row.event.why) == (BROKER, reason)
-    ]
-    return changes[0] if changes else None
+    return first(evidence.of(RouteChanged, since=since, broker=BROKER, why=reason))
 
 
 def _producers(evidence: Evidence) -> list[str]:
     """Client ids of the producer: it starts in a later turn than its action, so its group names it."""
     return [
-        row.event.client_id
-        for row in evidence.of(MemberStateChanged, since=0)
-        if (row.event.group, row.event.state) == (f"PG_{SHOP}", "starting")
+        row.event.client_id for row in evidence.of(MemberStateChanged, since=0, group=f"PG_{SHOP}", state="starting")
     ]
 
 
@@ -91,11 +78,8 @@ def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
 
 def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[SendFailed]]:
     """Attempts of the producer that failed, and were the last ones of their message or not."""
-    return [
-        entry
-        for entry in evidence.of(SendFailed, since=since)
-        if entry.event.client_id in _producers(evidence) and entry.event.retried is retried
-    ]
+    failed = evidence.of(SendFailed, since=since, retried=retried)
+    return [entry for entry in failed if entry.event.client_id in _producers(evidence)]
 
 
 def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
@@ -106,8 +90,7 @@ def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
 
 def _waiting(evidence: Evidence, change: Seen[RouteChanged]) -> Verdict | None:
     """None: all clients have learned it."""
-    left = [label for label in (SHOP, *MEMBERS) if label not in _learned(evidence, change.seq)]
-    if not left:
+    if not (left := [label for label in (SHOP, *MEMBERS) if label not in _learned(evidence, change.seq)]):
         return None
     return Verdict.not_yet(
         _("{count} clients still use the old route, including {first}."), count=len(left), first=left[0]
@@ -122,22 +105,19 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
     missing = [label for label in MEMBERS if label not in _clients(evidence)]
     hang, ended = done_to(evidence, BROKER, "HangBroker"), done_to(evidence, BROKER, "KillBroker")
     if ended is not None and (hang is None or hang.seq < ended.seq):
-        return Verdict.wrong(CLOSED, broker=BROKER, rests_on=[ended.seq])
+        return Verdict.wrong(CLOSED, rests_on=[ended])
     if missing:
         return Verdict.not_yet(_("{missing} is not running yet."), missing=missing[0])
     if hang is None:
-        return Verdict.not_yet(_("{broker} is still answering."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still answering."))
     expired, heard = _changed(evidence, "expired", hang.seq), _last_heartbeat(evidence, hang)
     waiting = None if expired is None else _waiting(evidence, expired)
     resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
     if resumed is not None and (expired is None or waiting is not None):
-        return Verdict.wrong(
-            RESUMED, broker=BROKER, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang.seq, resumed.seq]
-        )
+        return Verdict.wrong(RESUMED, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang, resumed])
     if expired is None:
         return Verdict.not_yet(
             _("{broker} has been silent for {silent_s} s, and is still in the routes."),
-            broker=BROKER,
             silent_s=round((evidence.now_ms - heard.at_ms) / 1000),
         )
     if waiting is not None:
@@ -148,22 +128,18 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
             "{broker} was dropped {silent_s} s after its last registration. The clients received the new route "
             "{first_s} to {last_s} s later, after {failed} messages of {shop} had failed."
         ),
-        broker=BROKER,
         silent_s=round((expired.at_ms - heard.at_ms) / 1000),
         first_s=first_s,
         last_s=last_s,
         failed=len(_failures(evidence, hang.seq, retried=False)),
-        shop=SHOP,
-        rests_on=[heard.seq, *_facts(evidence, hang, expired)],
+        rests_on=[heard, *_facts(evidence, hang, expired)],
     )
 
 
 def _last_heartbeat(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
     """The last registration before the hang; the valve may have left it out."""
     entries = [
-        entry
-        for entry in evidence.of(BrokerRegistered, since=0)
-        if entry.seq < hang.seq and (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
+        entry for entry in evidence.of(BrokerRegistered, since=0, broker=BROKER, broker_id=0) if entry.seq < hang.seq
     ]
     return entries[-1] if entries else hang
 
@@ -172,17 +148,10 @@ def _dropped_s(evidence: Evidence) -> Truth:
     return _removed_s(evidence, "HangBroker", "expired")
 
 
-def _closed_s(evidence: Evidence) -> Truth:
-    return _removed_s(evidence, "KillBroker", "closed")
-
-
 def _removed_s(evidence: Evidence, name: str, reason: str) -> Truth:
     """Seconds from an action on the broker to its removal from the routes."""
     action = done_to(evidence, BROKER, name)
-    removed = None if action is None else _changed(evidence, reason, action.seq)
-    if action is None or removed is None:
-        return Truth(0.0)
-    return Truth((removed.at_ms - action.at_ms) / 1000, (action.seq, removed.seq))
+    return seconds_between(action, None if action is None else _changed(evidence, reason, action.seq))
 
 
 def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:
@@ -190,18 +159,15 @@ def _is_the_rule(evidence: Evidence, answer: Answer) -> bool:
 
 
 def _is_back(evidence: Evidence) -> Verdict:
-    resumed = done_to(evidence, BROKER, *BACK)
-    if resumed is None:
-        return Verdict.not_yet(_("{broker} is still hung."), broker=BROKER)
-    registered = _changed(evidence, "registered", resumed.seq)
-    if registered is None:
-        return Verdict.not_yet(_("{broker} has not registered yet."), broker=BROKER)
+    if (resumed := done_to(evidence, BROKER, *BACK)) is None:
+        return Verdict.not_yet(_("{broker} is still hung."))
+    if (registered := _changed(evidence, "registered", resumed.seq)) is None:
+        return Verdict.not_yet(_("{broker} has not registered yet."))
     if waiting := _waiting(evidence, registered):
         return waiting
     first_s, last_s = _spread(evidence, registered)
     return Verdict.met(
         _("{broker} registered again by itself; the clients received the route {first_s} to {last_s} s later."),
-        broker=BROKER,
         first_s=first_s,
         last_s=last_s,
         rests_on=_facts(evidence, resumed, registered),
@@ -218,12 +184,10 @@ def _last_to_learn(evidence: Evidence) -> Truth:
 
 
 def _is_closed(evidence: Evidence) -> Verdict:
-    kill = done_to(evidence, BROKER, "KillBroker")
-    if kill is None:
-        return Verdict.not_yet(_("{broker} is still running."), broker=BROKER)
-    closed = _changed(evidence, "closed", kill.seq)
-    if closed is None:
-        return Verdict.not_yet(_("The connection of {broker} is still open."), broker=BROKER)
+    if (kill := done_to(evidence, BROKER, "KillBroker")) is None:
+        return Verdict.not_yet(_("{broker} is still running."))
+    if (closed := _changed(evidence, "closed", kill.seq)) is None:
+        return Verdict.not_yet(_("The connection of {broker} is still open."))
     if waiting := _waiting(evidence, closed):
         return waiting
     first_s, last_s = _spread(evidence, closed)
@@ -232,7 +196,6 @@ def _is_closed(evidence: Evidence) -> Verdict:
             "{broker} was dropped {after_s} s after the kill; the clients received the new route {first_s} to "
             "{last_s} s later."
         ),
-        broker=BROKER,
         after_s=round((closed.at_ms - kill.at_ms) / 1000),
         first_s=first_s,
         last_s=last_s,
@@ -243,8 +206,7 @@ def _is_closed(evidence: Evidence) -> Verdict:
 def _lost(evidence: Evidence) -> Truth:
     """Messages that the producer could not send at all."""
     kill = done_to(evidence, BROKER, "KillBroker")
-    rows = [] if kill is None else _failures(evidence, kill.seq, retried=False)
-    return Truth(float(len(rows)), tuple(entry.seq for entry in rows))
+    return count_of([] if kill is None else _failures(evidence, kill.seq, retried=False))
 
 
 def _is_retries(evidence: Evidence, answer: Answer) -> bool:
@@ -253,41 +215,8 @@ def _is_retries(evidence: Evidence, answer: Answer) -> bool:
     return kill is not None and answer == len(_failures(evidence, kill.seq, retried=True))
 
 
-def _begin(hands: Hands) -> None:
-    n, topics = hands.numbers, (Subscription(hands.numbers["topic"]),)
-    hands.wait(2)
-    hands.predict(EXPIRY_S)
-    hands.act(StartConsumer(actor=n["one"], group=n["group"], subscriptions=topics, work_ms=(20, 60)))
-    hands.wait(n["gap_s"])
-    hands.act(StartConsumer(actor=n["other"], group=n["group"], subscriptions=topics, work_ms=(20, 60)))
-    hands.wait(n["before_s"])
-
-
-def _hang(hands: Hands) -> None:
-    _begin(hands)
-    hands.act(HangBroker(broker=BROKER))
-    hands.see()
-
-
-def _first(hands: Hands) -> None:
-    _hang(hands)
-    hands.say(round(float(str(_dropped_s(hands.evidence).value))))
-    hands.why("heard")
-
-
-def _back(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("itself")
-    hands.act(ResumeBroker(broker=BROKER))
-    hands.see(60)
-    hands.say(str(_last_to_learn(hands.evidence).value))
-
-
-def _kill(hands: Hands) -> None:
+def _kill_after_a_route(hands: Hands) -> None:
     """Not just before the producer asks for its route, so that it uses the old one for a while."""
-    _back(hands)
-    hands.why("ask")
-    hands.predict(0)
     evidence = hands.evidence
     asked_ms = max(
         entry.at_ms for entry in evidence.of(RouteLearned, since=0) if entry.event.client_id in _producers(evidence)
@@ -295,49 +224,33 @@ def _kill(hands: Hands) -> None:
     asked_s = (evidence.now_ms - asked_ms) / 1000 % POLL_S
     hands.wait(1 if asked_s < POLL_S - 12 else POLL_S + 2 - asked_s)
     hands.act(KillBroker(broker=BROKER))
-    hands.see(60)
 
 
-def _solve(hands: Hands) -> None:
-    _kill(hands)
-    hands.say(0)
-    hands.why("hang")
+START_BOTH = (
+    act(lambda n: member(n, actor=n["one"], work_ms=(20, 60))),
+    wait("gap_s"),
+    act(lambda n: member(n, actor=n["other"], work_ms=(20, 60))),
+    wait("before_s"),
+)
+HANG = act(lambda n: HangBroker(broker=BROKER))
+RESUME = act(lambda n: ResumeBroker(broker=BROKER))
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(2),
+        predict=EXPIRY_S,
+        do=(START_BOTH, HANG),
+        say=lambda h: round(float(str(_dropped_s(h.evidence).value))),
+        why="heard",
+    ),
+    SolvedStep(predict="itself", do=RESUME, within_s=60, say=answer_of(_last_to_learn), why="ask"),
+    SolvedStep(predict=0, do=_kill_after_a_route, within_s=60, say=0, why="hang"),
+)
 
 
-def _kills_first(hands: Hands) -> None:
-    _begin(hands)
-    hands.act(KillBroker(broker=BROKER))
-    hands.see(10)
-
-
-def _resumes_early(hands: Hands) -> None:
-    _begin(hands)
-    hands.act(HangBroker(broker=BROKER))
-    hands.wait(40)
-    hands.act(ResumeBroker(broker=BROKER))
-    hands.see(10)
-
-
-def _says_the_rule(hands: Hands) -> None:
-    _hang(hands)
-    hands.say(EXPIRY_S)
-
-
-def _thinks_it_is_pushed(hands: Hands) -> None:
-    _back(hands)
-    hands.why("pushed")
-
-
-def _counts_retries(hands: Hands) -> None:
-    _kill(hands)
-    kill = done_to(hands.evidence, BROKER, "KillBroker")
-    hands.say(0 if kill is None else len(_failures(hands.evidence, kill.seq, retried=True)))
-
-
-def _thinks_a_cable_closes(hands: Hands) -> None:
-    _kill(hands)
-    hands.say(0)
-    hands.why("kill")
+def _retries(evidence: Evidence) -> int:
+    """Attempts since the kill that were followed by another one."""
+    kill = done_to(evidence, BROKER, "KillBroker")
+    return 0 if kill is None else len(_failures(evidence, kill.seq, retried=True))
 
 
 CLOSED = _(
@@ -403,12 +316,10 @@ NAME_SERVER_EXPIRY = Lab(
             ),
             why=Question(
                 text=_("When do the 120 s start?"),
-                kind=Choice(
-                    (
-                        ("heard", _("at its last registration; it registers every 30 s")),
-                        ("hang", _("when it stops answering")),
-                        ("failed", _("from the first message that failed")),
-                    )
+                kind=choice(
+                    heard=_("at its last registration; it registers every 30 s"),
+                    hang=_("when it stops answering"),
+                    failed=_("from the first message that failed"),
                 ),
                 right=lambda e: Truth("heard"),
                 again=_(
@@ -427,12 +338,10 @@ NAME_SERVER_EXPIRY = Lab(
             mark="journal",
             predict=Question(
                 text=_("What brings {broker} back into the routes?"),
-                kind=Choice(
-                    (
-                        ("itself", _("its own registration")),
-                        ("asked", _("a request of the name server")),
-                        ("client", _("a client that connects to it")),
-                    )
+                kind=choice(
+                    itself=_("its own registration"),
+                    asked=_("a request of the name server"),
+                    client=_("a client that connects to it"),
                 ),
                 right=lambda e: Truth("itself"),
             ),
@@ -445,12 +354,10 @@ NAME_SERVER_EXPIRY = Lab(
             ),
             why=Question(
                 text=_("Why did they receive it at different times?"),
-                kind=Choice(
-                    (
-                        ("ask", _("Each client requests the route every 30 s, on its own timer.")),
-                        ("pushed", _("The name server sends the new route to one client after another.")),
-                        ("rebalance", _("They receive it when their group rebalances.")),
-                    )
+                kind=choice(
+                    ask=_("Each client requests the route every 30 s, on its own timer."),
+                    pushed=_("The name server sends the new route to one client after another."),
+                    rebalance=_("They receive it when their group rebalances."),
                 ),
                 right=lambda e: Truth("ask"),
                 again=_("{shop} is in no group, but it also received the route."),
@@ -466,7 +373,7 @@ NAME_SERVER_EXPIRY = Lab(
             predict=Question(
                 text=_("How many seconds after the kill will the name server drop {broker}?"),
                 kind=Number(_("s"), within=2),
-                right=_closed_s,
+                right=lambda e: _removed_s(e, "KillBroker", "closed"),
             ),
             check=_is_closed,
             say=Question(
@@ -480,12 +387,10 @@ NAME_SERVER_EXPIRY = Lab(
                 text=_(
                     "The network cable of a broker machine is unplugged. How long do clients keep using this broker?"
                 ),
-                kind=Choice(
-                    (
-                        ("hang", _("as after the hang: up to 130 s, plus up to 30 s")),
-                        ("kill", _("as after the kill: up to 30 s")),
-                        ("once", _("no time: they detect it at once")),
-                    )
+                kind=choice(
+                    hang=_("as after the hang: up to 130 s, plus up to 30 s"),
+                    kill=_("as after the kill: up to 30 s"),
+                    once=_("no time: they detect it at once"),
                 ),
                 right=lambda e: Truth("hang"),
                 again=_("A route changes only when a client requests it from the name server."),
@@ -494,13 +399,19 @@ NAME_SERVER_EXPIRY = Lab(
             hints=(_("A refused connection costs no time, so the same send can continue to another broker."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills first", "a dead process and a silent process are the same", CLOSED, _kills_first),
-        WrongScript("resumes early", "the name server detects every pause", RESUMED, _resumes_early),
-        WrongScript("says the rule", "clients learn of a failure after 120 s", RULE, _says_the_rule),
-        WrongScript("pushed", "name servers notify clients", PUSHED, _thinks_it_is_pushed),
-        WrongScript("counts retries", "every failed attempt is a lost message", RETRIES, _counts_retries),
-        WrongScript("cable", "a broken link closes its connections", CABLE, _thinks_a_cable_closes),
+        SOLUTION.wrong("kills first", "a dead process and a silent process are the same", CLOSED).at(
+            1, do=(START_BOTH, act(lambda n: KillBroker(broker=BROKER))), within_s=10
+        ),
+        SOLUTION.wrong("resumes early", "the name server detects every pause", RESUMED).at(
+            1, do=(START_BOTH, HANG, wait(40), RESUME), within_s=10
+        ),
+        SOLUTION.wrong("says the rule", "clients learn of a failure after 120 s", RULE).at(1, say=EXPIRY_S),
+        SOLUTION.wrong("pushed", "name servers notify clients", PUSHED).at(2, why="pushed"),
+        SOLUTION.wrong("counts retries", "every failed attempt is a lost message", RETRIES).at(
+            3, say=lambda h: _retries(h.evidence)
+        ),
+        SOLUTION.wrong("cable", "a broken link closes its connections", CABLE).at(3, why="kill"),
     ),
 )

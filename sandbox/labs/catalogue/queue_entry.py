@@ -1,15 +1,20 @@
 """Lab 10: the 20 bytes of a queue entry."""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, CreateTopic, SendMessages
 from sandbox.control.questions import ReadEntry
 from sandbox.journal.events import ActionTaken, MessagesFiltered, MessagesStored
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.board import row
+from sandbox.labs.deeds import Deed, act, send, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import sends, stored_by
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Reply, Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import tags_code
 
@@ -34,33 +39,29 @@ def _draw(chance: Chance) -> dict[str, object]:
 def _setup(n: Numbers) -> tuple[Action, ...]:
     """The other topic lies in the same log, so no place in it can be computed from an offset."""
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        topic(n, 1),
         CreateTopic(topic=n["other"], write_queues=1, read_queues=1),
         SendMessages(topic=n["other"], count=n["before"], body_bytes=120),
         SendMessages(topic=n["topic"], count=n["before"]),
-        StartConsumer(
-            actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"], n["tag"]),), work_ms=(20, 40)
-        ),
+        member(n, n["tag"], actor="reader", work_ms=(20, 40)),
     )
 
 
 def _sent(evidence: Evidence) -> Seen[ActionTaken] | None:
-    sent = sends(evidence)
-    return sent[-1] if sent else None
+    return last(sends(evidence))
 
 
 def _stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """The newest message of the step."""
     sent = _sent(evidence)
-    stored = [] if sent is None else stored_by(evidence, sent)
-    return stored[-1] if stored else None
+    return last([] if sent is None else stored_by(evidence, sent))
 
 
 def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict | Seen[MessagesStored]:
     """The stored message of the step, or what is missing.  `others`: tags that mean something, and their sentences."""
     sent, stored = _sent(evidence), _stored(evidence)
     if sent is None or stored is None:
-        return Verdict.not_yet(_("No message has been sent to {topic} yet."), topic=evidence.numbers["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     fields, rests_on = sent.event.fields, [sent.seq, stored.seq]
     for other, text in others:
         if fields["tag"] == other:
@@ -76,8 +77,7 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
 
 def _is_appended(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["tag"], ("", NO_TAG)), Verdict):
         return stored
     return Verdict.met(
         _(
@@ -87,13 +87,13 @@ def _is_appended(evidence: Evidence) -> Verdict:
         offset=stored.event.first_offset,
         at=stored.event.first_offset * ENTRY_BYTES,
         physical=stored.event.physical_offset,
-        rests_on=[stored.seq],
+        rests_on=[stored],
     )
 
 
 def _next_position(evidence: Evidence) -> Truth:
     """Return the position in bytes of the queue entry of the step's first message, whatever its tag."""
-    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == evidence.numbers["topic"]]
+    stored = evidence.of(MessagesStored, topic=evidence.numbers["topic"])
     return Truth(float(stored[0].event.first_offset * ENTRY_BYTES), (stored[0].seq,)) if stored else Truth(0.0)
 
 
@@ -102,29 +102,19 @@ def _position(evidence: Evidence) -> Truth:
     return Truth(0.0) if stored is None else Truth(float(stored.event.first_offset * ENTRY_BYTES), (stored.seq,))
 
 
-def _physical(evidence: Evidence) -> Truth:
-    stored = _stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.physical_offset), (stored.seq,))
-
-
 def _has_size(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _sent(evidence)
-    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["tag"], ("", NO_TAG)), Verdict):
         return stored
     assert sent is not None
     if (body_bytes := _body_bytes(sent)) != n["body"]:
         return Verdict.wrong(
-            _("Its body has {given} bytes: send a body of {body} bytes."),
-            given=body_bytes,
-            body=n["body"],
-            rests_on=[sent.seq],
+            _("Its body has {given} bytes: send a body of {body} bytes."), given=body_bytes, rests_on=[sent]
         )
     return Verdict.met(
         _("A body of {body} bytes is stored in a record of {size} bytes."),
-        body=n["body"],
         size=stored.event.bytes,
-        rests_on=[sent.seq, stored.seq],
+        rests_on=[sent, stored],
     )
 
 
@@ -134,8 +124,7 @@ def _body_bytes(sent: Seen[ActionTaken]) -> int:
 
 
 def _size(evidence: Evidence) -> Truth:
-    stored = _stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.bytes), (stored.seq,))
+    return field_of(_stored(evidence), "bytes")
 
 
 def _is_larger(evidence: Evidence) -> Truth:
@@ -144,24 +133,18 @@ def _is_larger(evidence: Evidence) -> Truth:
 
 
 def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
-    filtered = [
-        entry for entry in evidence.of(MessagesFiltered, since=since) if entry.event.group == evidence.numbers["group"]
-    ]
-    return filtered[-1] if filtered else None
+    return last(evidence.of(MessagesFiltered, since=since, group=evidence.numbers["group"]))
 
 
 def _is_dropped(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    stored = _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG)), Verdict):
         return stored
-    dropped = _filtered(evidence, stored.seq)
-    if dropped is None:
+    if (dropped := _filtered(evidence, stored.seq)) is None:
         return Verdict.not_yet(_("reader has not received it yet."))
     return Verdict.met(
         _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),
-        twin=n["twin"],
-        rests_on=[stored.seq, dropped.seq],
+        rests_on=[stored, dropped],
     )
 
 
@@ -176,74 +159,33 @@ def _code(evidence: Evidence) -> Truth:
     return Truth(0.0) if sent is None else Truth(float(tags_code(sent.event.fields["tag"])), (sent.seq,))
 
 
-def _send(hands: Hands, name: str, *, body: int = 200) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], tag=hands.numbers[name], body_bytes=body, count=1))
-    hands.see(10)
+def _send(name: str, body: str = "") -> Deed:
+    return act(lambda n: SendMessages(topic=n["topic"], tag=n[name], body_bytes=n[body] if body else 200, count=1))
 
 
-def _read(hands: Hands, field: str) -> str:
+def _read(field: str) -> Reply:
     """A value of the newest entry, as the page Store decodes it."""
-    n = hands.numbers
-    newest = int(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"]["max"]) - 1
-    return str(hands.ask(ReadEntry(topic=n["topic"], broker=BROKER, queue_id=0, offset=newest))[field])
+
+    def read(hands: Hands) -> str:
+        newest = int(row(hands, f"{BROKER}:0")["max"]) - 1
+        entry = ReadEntry(topic=hands.numbers["topic"], broker=BROKER, queue_id=0, offset=newest)
+        return str(hands.ask(entry)[field])
+
+    return read
 
 
-def _append(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["before"] * ENTRY_BYTES)
-    _send(hands, "tag")
-
-
-def _first(hands: Hands) -> None:
-    _append(hands)
-    hands.say(_read(hands, "physical_offset"))
-    hands.why("fixed")
-    hands.predict("larger")
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "tag", body=hands.numbers["body"])
-    hands.say(_read(hands, "bytes"))
-    hands.why("whole")
-    hands.predict("client")
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(_read(hands, "tags_code"))
-    hands.why("short")
-
-
-def _sends_no_tag(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["before"])
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see(10)
-
-
-def _says_queue_position(hands: Hands) -> None:
-    _append(hands)
-    hands.say(hands.numbers["before"] * ENTRY_BYTES)
-
-
-def _says_body(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "tag", body=hands.numbers["body"])
-    hands.say(hands.numbers["body"])
-
-
-def _keeps_the_tag(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "tag")
-
-
-def _thinks_lost(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(_read(hands, "tags_code"))
-    hands.why("lost")
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(2),
+        predict=lambda h: h.numbers["before"] * ENTRY_BYTES,
+        do=_send("tag"),
+        within_s=10,
+        say=_read("physical_offset"),
+        why="fixed",
+    ),
+    SolvedStep(predict="larger", do=_send("tag", "body"), within_s=10, say=_read("bytes"), why="whole"),
+    SolvedStep(predict="client", do=_send("twin"), within_s=10, say=_read("tags_code"), why="short"),
+)
 
 
 NO_TAG = _("It has no tag, so the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
@@ -286,7 +228,7 @@ QUEUE_ENTRY = Lab(
             say=Question(
                 text=_("At which byte of the log does its record start? Decode the first 8 bytes."),
                 kind=Number(_("bytes")),
-                right=_physical,
+                right=lambda e: field_of(_stored(e), "physical_offset"),
                 again=_(
                     "You wrote {given}; click the newest entry of {topic}/0 on the Store page, and read the "
                     "first of its three numbers."
@@ -295,12 +237,10 @@ QUEUE_ENTRY = Lab(
             ),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),
-                kind=Choice(
-                    (
-                        ("fixed", _("It computes the position: every entry has 20 bytes.")),
-                        ("search", _("It scans the queue from its beginning.")),
-                        ("index", _("It looks the offset up in the index.")),
-                    )
+                kind=choice(
+                    fixed=_("It computes the position: every entry has 20 bytes."),
+                    search=_("It scans the queue from its beginning."),
+                    index=_("It looks the offset up in the index."),
                 ),
                 right=lambda e: Truth("fixed"),
                 again=_(
@@ -316,12 +256,10 @@ QUEUE_ENTRY = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Which size will the entry have?"),
-                kind=Choice(
-                    (
-                        ("same", _("{body} bytes, like the body")),
-                        ("larger", _("more than {body}")),
-                        ("entry", _("20 bytes, like every entry")),
-                    )
+                kind=choice(
+                    same=_("{body} bytes, like the body"),
+                    larger=_("more than {body}"),
+                    entry=_("20 bytes, like every entry"),
                 ),
                 right=_is_larger,
             ),
@@ -335,12 +273,10 @@ QUEUE_ENTRY = Lab(
             ),
             why=Question(
                 text=_("What does the record contain besides the body?"),
-                kind=Choice(
-                    (
-                        ("whole", _("fixed-size fields, topic and properties")),
-                        ("padding", _("zeros up to the next multiple of 512")),
-                        ("copy", _("a copy of the entry")),
-                    )
+                kind=choice(
+                    whole=_("fixed-size fields, topic and properties"),
+                    padding=_("zeros up to the next multiple of 512"),
+                    copy=_("a copy of the entry"),
                 ),
                 right=lambda e: Truth("whole"),
                 again=_("Click the record to list its fields one by one."),
@@ -357,12 +293,10 @@ QUEUE_ENTRY = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("What prevents {twin} from reaching the listener of reader?"),
-                kind=Choice(
-                    (
-                        ("broker", _("the broker: it reads the tag from the record")),
-                        ("client", _("reader: the broker compares only hashes")),
-                        ("nobody", _("nothing: the listener receives it")),
-                    )
+                kind=choice(
+                    broker=_("the broker: it reads the tag from the record"),
+                    client=_("reader: the broker compares only hashes"),
+                    nobody=_("nothing: the listener receives it"),
                 ),
                 right=_where_dropped,
             ),
@@ -375,12 +309,10 @@ QUEUE_ENTRY = Lab(
             ),
             why=Question(
                 text=_("Why does the broker compare hashes?"),
-                kind=Choice(
-                    (
-                        ("short", _("It reads 20 bytes for each message, and no records.")),
-                        ("secret", _("The broker cannot read tags.")),
-                        ("lost", _("A message is lost if its tag has the same hash.")),
-                    )
+                kind=choice(
+                    short=_("It reads 20 bytes for each message, and no records."),
+                    secret=_("The broker cannot read tags."),
+                    lost=_("A message is lost if its tag has the same hash."),
                 ),
                 right=lambda e: Truth("short"),
                 again=_("Every reader of a record sees its tag, but the broker reads an entry without the record."),
@@ -389,12 +321,16 @@ QUEUE_ENTRY = Lab(
             hints=(_("Two texts can have the same hash, like {tag} and {twin}."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("no tag", "every entry has a hash", NO_TAG, _sends_no_tag),
-        WrongScript("queue position", "queue and log have the same positions", IN_QUEUE, _says_queue_position),
-        WrongScript("body", "the size is the size of the body", BODY, _says_body),
-        WrongScript("keeps the tag", "the entry contains the tag itself", SAME_TAG, _keeps_the_tag),
-        WrongScript("lost", "two tags with the same hash cannot be distinguished", LOST, _thinks_lost),
+        SOLUTION.wrong("no tag", "every entry has a hash", NO_TAG).at(
+            1, predict=lambda h: h.numbers["before"], do=send()
+        ),
+        SOLUTION.wrong("queue position", "queue and log have the same positions", IN_QUEUE).at(
+            1, say=lambda h: h.numbers["before"] * ENTRY_BYTES
+        ),
+        SOLUTION.wrong("body", "the size is the size of the body", BODY).at(2, say=lambda h: h.numbers["body"]),
+        SOLUTION.wrong("keeps the tag", "the entry contains the tag itself", SAME_TAG).at(3, do=_send("tag")),
+        SOLUTION.wrong("lost", "two tags with the same hash cannot be distinguished", LOST).at(3, why="lost"),
     ),
 )

@@ -1,22 +1,16 @@
 """Lab 13: reset by timestamp."""
 
-from typing import Literal
-
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    ResetOffsets,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, ResetOffsets, StartProducer
 from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import header
+from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -38,14 +32,14 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(10, 30)),
+        topic(n, 4),
+        member(n, actor=n["one"], work_ms=(10, 30)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
 
 def _changes(evidence: Evidence, handler: str) -> list[Seen[ActionTaken]]:
-    return [entry for entry in evidence.actions("ChangeActor", since=0) if entry.event.fields["handler"] == handler]
+    return evidence.actions("ChangeActor", since=0, handler=handler)
 
 
 def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] | None:
@@ -76,33 +70,27 @@ def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
-    window = _newest_window(evidence)
-    if window is None:
+    if (window := _newest_window(evidence)) is None:
         return Verdict.not_yet(_("The handler has not been broken yet."))
     broken, mended = window
     passed_s = ((evidence.now_ms if mended is None else mended.at_ms) - broken.at_ms) // 1000
     if mended is None:
         return Verdict.not_yet(_("The handler has been broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
-        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken.seq, mended.seq])
+        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken, mended])
     return Verdict.met(
         _("{count} messages were processed wrongly."),
         count=len(_spoiled(evidence, broken.seq)),
-        rests_on=[broken.seq, mended.seq],
+        rests_on=[broken, mended],
     )
 
 
 def _count(evidence: Evidence) -> Truth:
-    window = _newest_window(evidence)
-    if window is None:
+    if (window := _newest_window(evidence)) is None:
         return Truth(0.0)
     return Truth(
         float(len(_spoiled(evidence, window[0].seq))), tuple(entry.seq for entry in window if entry is not None)
     )
-
-
-def _lag(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
 
 
 def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
@@ -118,7 +106,7 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     n, reset, window = evidence.numbers, _reset(evidence), _window(evidence)
     assert window is not None, "the step before has seen it"
     if reset is None:
-        return Verdict.not_yet(_("{group} has not been reset yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has not been reset yet."))
     taken, event = reset
     seqs = [window[0].seq, taken.seq, event.seq]
     target, value = taken.event.fields["target"], taken.event.fields["value"]
@@ -158,8 +146,7 @@ def _replayed_at_once(evidence: Evidence) -> Truth:
 
     Messages stored after it do not count; an earlier, wrong reset may precede it.
     """
-    reset = _reset(evidence)
-    if reset is None:
+    if (reset := _reset(evidence)) is None:
         return Truth(0.0)
     ends: dict[str, int] = {}
     for entry in evidence.of(MessagesStored, since=0):
@@ -175,66 +162,50 @@ def _replayed(evidence: Evidence) -> Truth:
     return Truth(0.0) if reset is None else Truth(float(reset[1].event.replayed), (reset[1].seq,))
 
 
-def _first(hands: Hands, broken_s: float = BROKEN_S + 2) -> None:
-    n = hands.numbers
-    hands.wait(20)
-    hands.predict(n["rate"] * BROKEN_S)
-    hands.act(ChangeActor(actor=n["one"], handler=BAD))
-    hands.wait(broken_s)
-    hands.act(ChangeActor(actor=n["one"], handler=GOOD))
-    hands.see(15)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("success")
-    hands.predict(n["rate"] * BROKEN_S)
-
-
-def _back_to(hands: Hands, offset_ms: int, target: Literal["time", "earliest"] = "time") -> None:
-    n = hands.numbers
-    broken = _changes(hands.evidence, BAD)[0]
-    hands.act(
-        ResetOffsets(
-            group=n["group"],
-            topic=n["topic"],
-            target=target,
-            value=broken.at_ms + offset_ms if target == "time" else None,
-            reason="wrong totals",
-            confirm=n["group"],
-        )
+def _break_for(seconds: float) -> Deed:
+    return (
+        act(lambda n: ChangeActor(actor=n["one"], handler=BAD)),
+        wait(seconds),
+        act(lambda n: ChangeActor(actor=n["one"], handler=GOOD)),
     )
-    hands.see(60)
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, -500)
-    hands.say(hands.evidence.of(OffsetsReset)[-1].event.replayed)
-    hands.why("offsets")
+def _reset_to(offset_ms: int | None) -> Deed:
+    """To a moment counted from the break; None: to the earliest message."""
+
+    def reset(hands: Hands) -> None:
+        n, broken = hands.numbers, _changes(hands.evidence, BAD)[0]
+        hands.act(
+            ResetOffsets(
+                group=n["group"],
+                topic=n["topic"],
+                target="earliest" if offset_ms is None else "time",
+                value=None if offset_ms is None else broken.at_ms + offset_ms,
+                reason="wrong totals",
+                confirm=n["group"],
+            )
+        )
+
+    return reset
 
 
-def _too_short(hands: Hands) -> None:
-    _first(hands, 30)
-
-
-def _earliest(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, 0, "earliest")
-
-
-def _too_late(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, 60_000)
-
-
-def _waits_for_retry(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("retry")
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(20),
+        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        do=_break_for(BROKEN_S + 2),
+        within_s=15,
+        say=lambda h: header(h, "lag"),
+        why="success",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        do=_reset_to(-500),
+        within_s=60,
+        say=lambda h: h.evidence.of(OffsetsReset)[-1].event.replayed,
+        why="offsets",
+    ),
+)
 
 
 SHORT = _(
@@ -275,7 +246,7 @@ RESET_BY_TIME = Lab(
             say=Question(
                 text=_("Read the lag of the group now."),
                 kind=Number(_("messages"), within=15),
-                right=_lag,
+                right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"]))),
                 again=_(
                     "You wrote {given}; read the number under Lag again. Wrongly processed messages still count "
                     "as consumed."
@@ -283,12 +254,10 @@ RESET_BY_TIME = Lab(
             ),
             why=Question(
                 text=_("Why will these messages not be redelivered automatically?"),
-                kind=Choice(
-                    (
-                        ("success", _("The handler returned SUCCESS, so they are committed.")),
-                        ("retry", _("They will: their retries are pending.")),
-                        ("deleted", _("The broker deletes consumed messages.")),
-                    )
+                kind=choice(
+                    success=_("The handler returned SUCCESS, so they are committed."),
+                    retry=_("They will: their retries are pending."),
+                    deleted=_("The broker deletes consumed messages."),
                 ),
                 right=lambda e: Truth("success"),
                 again=_("Consumed messages stay in the store until their files are deleted."),
@@ -319,12 +288,10 @@ RESET_BY_TIME = Lab(
             ),
             why=Question(
                 text=_("What did the reset change?"),
-                kind=Choice(
-                    (
-                        ("offsets", _("Only the committed offsets of the group.")),
-                        ("messages", _("It resent the messages.")),
-                        ("clock", _("It set the timestamps of the messages back.")),
-                    )
+                kind=choice(
+                    offsets=_("Only the committed offsets of the group."),
+                    messages=_("It resent the messages."),
+                    clock=_("It set the timestamps of the messages back."),
                 ),
                 right=lambda e: Truth("offsets"),
                 again=_("No message was written: the input did not change. Look at the pins."),
@@ -332,11 +299,11 @@ RESET_BY_TIME = Lab(
             hints=(_("The journal has a row for the handler change; you need its time."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("too short", "any moment will do", SHORT, _too_short),
-        WrongScript("earliest", "everything again does no harm", EARLIEST, _earliest),
-        WrongScript("too late", "about the time is enough", LATE, _too_late),
-        WrongScript("retry", "a retry mends wrong work", RETRY, _waits_for_retry),
+        SOLUTION.wrong("too short", "any moment will do", SHORT).at(1, do=_break_for(30)),
+        SOLUTION.wrong("earliest", "everything again does no harm", EARLIEST).at(2, do=_reset_to(None)),
+        SOLUTION.wrong("too late", "about the time is enough", LATE).at(2, do=_reset_to(60_000)),
+        SOLUTION.wrong("retry", "a retry mends wrong work", RETRY).at(1, why="retry"),
     ),
 )

@@ -1,16 +1,6 @@
 """Lab 8: retention, for a group that is away and for one that is too slow."""
 
-from sandbox.control.actions import (
-    Action,
-    AgeFiles,
-    CleanFiles,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, AgeFiles, CleanFiles, SendMessages
 from sandbox.journal.events import (
     FilesDeleted,
     MemberStateChanged,
@@ -20,12 +10,17 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.board import row
+from sandbox.labs.deeds import act, restart, stop, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import sends
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 BROKER = "broker-a"
@@ -48,14 +43,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(
-            actor=READER,
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            threads=1,
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, 1),
+        member(n, actor=READER, threads=1, work_ms=(WORK_MS, WORK_MS)),
         SendMessages(topic=n["topic"], count=n["before"]),
     )
 
@@ -71,51 +60,46 @@ def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
         return Verdict.not_yet(_("No burst has been sent yet."))
     if not runs:
         return Verdict.not_yet(_("The deletion has not run yet."))
-    deleted = [entry for entry in evidence.of(FilesDeleted) if entry.event.kind == "commitlog"]
-    if deleted:
+    if deleted := evidence.of(FilesDeleted, kind="commitlog"):
         return deleted[-1]
     if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
         return Verdict.not_yet(_("The deletion has not run yet."))
     if not evidence.actions("AgeFiles"):
-        return Verdict.wrong(TOO_NEW, rests_on=[runs[-1].seq])
+        return Verdict.wrong(TOO_NEW, rests_on=[runs[-1]])
     return Verdict.wrong(
         _(
             "Nothing was deleted: the file being written stays, however old it is. Send a larger burst, age the "
             "files and delete again."
         ),
-        rests_on=[runs[-1].seq],
+        rests_on=[runs[-1]],
     )
 
 
 def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
-    moves = [entry for entry in evidence.of(MinOffsetMoved) if entry.event.topic == evidence.numbers["topic"]]
-    return moves[-1] if moves else None
+    return last(evidence.of(MinOffsetMoved, topic=evidence.numbers["topic"]))
 
 
 def _deleted_unread(evidence: Evidence) -> Verdict:
     n, moved = evidence.numbers, _min(evidence)
-    deleted = _cleaned(evidence)
-    if isinstance(deleted, Verdict):
+    if isinstance(deleted := _cleaned(evidence), Verdict):
         return deleted
     stopped = [
         entry for entry in evidence.of(MemberStateChanged, since=0) if entry.event.client_id in evidence.clients(READER)
     ]
     if stopped and stopped[-1].event.state == "running":
-        return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted.seq])
+        return Verdict.wrong(ALIVE, rests_on=[deleted])
     commit = evidence.committed(n["group"], _queue(evidence))
     committed = 0 if commit is None else commit.event.offset
     if moved is None or moved.event.offset <= committed:
         return Verdict.wrong(
             _("Only messages that {group} has read were deleted. Send a larger burst, age the files and delete again."),
-            group=n["group"],
-            rests_on=[deleted.seq],
+            rests_on=[deleted],
         )
     return Verdict.met(
         _("The queue now begins at {min}, and {group} has read up to {committed}."),
         min=moved.event.offset,
-        group=n["group"],
         committed=committed,
-        rests_on=[deleted.seq, moved.seq, *([commit.seq] if commit else [])],
+        rests_on=[deleted, moved, commit],
     )
 
 
@@ -127,70 +111,46 @@ def _does_wait(evidence: Evidence) -> Truth:
     return Truth("deletes", (moved.seq,))
 
 
-def _begin(evidence: Evidence) -> Truth:
-    moved = _min(evidence)
-    return Truth(0.0) if moved is None else Truth(float(moved.event.offset), (moved.seq,))
-
-
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
     """The broker's answer to a pull below the queue's beginning."""
-    moves = [entry for entry in evidence.of(OffsetMoved) if entry.event.group == evidence.numbers["group"]]
-    return moves[0] if moves else None
+    return first(evidence.of(OffsetMoved, group=evidence.numbers["group"]))
 
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
     """The commit that follows the correction."""
-    corrected = _corrected(evidence)
-    return (
-        None
-        if corrected is None
-        else next(
-            (
-                entry
-                for entry in evidence.of(OffsetCommitted, since=corrected.seq)
-                if (entry.event.group, entry.event.topic) == (corrected.event.group, corrected.event.topic)
-                and entry.event.offset == corrected.event.given
-            ),
-            None,
-        )
-    )
+    if (corrected := _corrected(evidence)) is None:
+        return None
+    group, topic, offset = corrected.event.group, corrected.event.topic, corrected.event.given
+    return first(evidence.of(OffsetCommitted, since=corrected.seq, group=group, topic=topic, offset=offset))
 
 
 def _goes_on(evidence: Evidence) -> Verdict:
     """From the correction to the member that begins anew."""
     n, corrected, jump = evidence.numbers, _corrected(evidence), _jump(evidence)
     assert corrected is not None
-    taken = [
-        entry
-        for entry in evidence.of(QueueTaken, since=corrected.seq)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    ]
+    taken = evidence.of(QueueTaken, since=corrected.seq, group=n["group"], topic=n["topic"])
     if jump is None or not taken:
         return Verdict.not_yet(
-            _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance."),
-            reader=READER,
+            _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance.")
         )
     return Verdict.met(
         _("{group} continues at {start}; its committed offset was {committed}."),
-        group=n["group"],
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
-        rests_on=[corrected.seq, jump.seq, taken[0].seq],
+        rests_on=[corrected, jump, taken[0]],
     )
 
 
 def _is_corrected(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     if not (evidence.actions("RestartActor") or evidence.actions("StartConsumer")):
-        return Verdict.not_yet(_("{group} has no member yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has no member yet."))
     if _corrected(evidence) is None:
-        return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
+        return Verdict.not_yet(_("{reader} has not pulled yet."))
     return _goes_on(evidence)
 
 
 def _where(evidence: Evidence) -> Truth:
-    corrected = _corrected(evidence)
-    if corrected is None:
+    if (corrected := _corrected(evidence)) is None:
         return Truth("committed")
     end = evidence.end(_queue(evidence))
     return Truth("end" if corrected.event.given == end else "min", (corrected.seq,))
@@ -213,19 +173,17 @@ def _is_not_pulled(evidence: Evidence, answer: object) -> bool:
 
 
 def _is_overtaken(evidence: Evidence) -> Verdict:
-    deleted = _cleaned(evidence)
-    if isinstance(deleted, Verdict):
+    if isinstance(deleted := _cleaned(evidence), Verdict):
         return deleted
-    stops = evidence.actions("StopActor")
-    if stops:
-        return Verdict.wrong(AWAY, reader=READER, rests_on=[stops[-1].seq])
+    if stops := evidence.actions("StopActor"):
+        return Verdict.wrong(AWAY, rests_on=[stops[-1]])
     if _corrected(evidence) is not None:
         return _goes_on(evidence)
     if evidence.lag(evidence.numbers["group"], evidence.numbers["topic"]) == 0 or (
         evidence.now_ms - deleted.at_ms > PATIENCE_S * 1000
     ):
-        return Verdict.wrong(DRAINED, reader=READER, rests_on=[deleted.seq])
-    return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
+        return Verdict.wrong(DRAINED, rests_on=[deleted])
+    return Verdict.not_yet(_("{reader} has not pulled yet."))
 
 
 def _does_lose(evidence: Evidence) -> Truth:
@@ -233,48 +191,17 @@ def _does_lose(evidence: Evidence) -> Truth:
     return Truth("none") if corrected is None else Truth("some", (corrected.seq,))
 
 
-def _burst(hands: Hands, *, aged: bool = True) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(3)
-    if aged:
-        hands.act(AgeFiles(broker=BROKER, hours=2))
-    hands.act(CleanFiles(broker=BROKER))
-    hands.see(60)
+SEND = act(lambda n: SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
+AGE = act(lambda n: AgeFiles(broker=BROKER, hours=2))
+CLEAN = act(lambda n: CleanFiles(broker=BROKER))
 
 
-def _away(hands: Hands) -> None:
-    hands.wait(10)
-    hands.predict("deletes")
-    hands.act(StopActor(actor=READER))
-    hands.wait(2)
+def _until_read(hands: Hands) -> None:
+    hands.wait(hands.numbers["burst"] * WORK_MS / 1000 + 20)
 
 
-def _row(hands: Hands) -> dict[str, object]:
-    n = hands.numbers
-    return dict(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"])
-
-
-def _first(hands: Hands) -> None:
-    _away(hands)
-    _burst(hands)
-    hands.say(str(_row(hands)["min"]))
-    hands.why("age")
-
-
-def _restart(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("min")
-    hands.act(RestartActor(actor=READER))
-    hands.see(60)
-
-
-def _second(hands: Hands) -> None:
-    _restart(hands)
-    hands.say(_jumped(hands))
-    hands.why("broker")
-    hands.wait(30)
-    hands.predict("some")
+def _oldest(hands: Hands) -> str:
+    return str(row(hands, f"{BROKER}:0")["min"])
 
 
 def _jumped(hands: Hands) -> float:
@@ -283,44 +210,25 @@ def _jumped(hands: Hands) -> float:
     return float(max(entry.event.offset - (entry.event.previous or 0) for entry in commits))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _burst(hands)
-    hands.say(_jumped(hands))
-    hands.why("dropped")
-
-
-def _forgets_age(hands: Hands) -> None:
-    _away(hands)
-    _burst(hands, aged=False)
-
-
-def _lets_it_read(hands: Hands) -> None:
-    hands.wait(10)
-    hands.predict("deletes")
-    _burst(hands)
-
-
-def _says_min(hands: Hands) -> None:
-    _restart(hands)
-    hands.say(str(_row(hands)["min"]))
-
-
-def _waits_until_read(hands: Hands) -> None:
-    n = hands.numbers
-    _second(hands)
-    hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(n["burst"] * WORK_MS / 1000 + 20)
-    hands.act(AgeFiles(broker=BROKER, hours=2))
-    hands.act(CleanFiles(broker=BROKER))
-    hands.see(PATIENCE_S)
-
-
-def _counts_what_was_not_pulled(hands: Hands) -> None:
-    _second(hands)
-    _burst(hands)
+def _not_pulled(hands: Hands) -> float:
     [moved] = hands.evidence.of(OffsetMoved)
-    hands.say(moved.event.given - moved.event.asked)
+    return moved.event.given - moved.event.asked
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(10),
+        predict="deletes",
+        do=(stop(READER), wait(2), SEND, wait(3), AGE, CLEAN),
+        within_s=60,
+        say=_oldest,
+        why="age",
+    ),
+    SolvedStep(predict="min", do=restart(READER), within_s=60, say=_jumped, why="broker"),
+    SolvedStep(
+        before=wait(30), predict="some", do=(SEND, wait(3), AGE, CLEAN), within_s=60, say=_jumped, why="dropped"
+    ),
+)
 
 
 TOO_NEW = _(
@@ -368,26 +276,22 @@ RETENTION = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("{group} has not read the burst when old files are deleted. What will the broker do?"),
-                kind=Choice(
-                    (("waits", _("keep the messages that {group} has not read")), ("deletes", _("delete it anyway")))
-                ),
+                kind=choice(waits=_("keep the messages that {group} has not read"), deletes=_("delete it anyway")),
                 right=_does_wait,
             ),
             check=_deleted_unread,
             say=Question(
                 text=_("At which offset does q0 begin now? Read its left end."),
                 kind=Number(),
-                right=_begin,
+                right=lambda e: field_of(_min(e), "offset"),
                 again=_("You wrote {given}; read the number at the left end of q0 again."),
             ),
             why=Question(
                 text=_("Which criterion does a broker use for deletion?"),
-                kind=Choice(
-                    (
-                        ("age", _("the last write to a file")),
-                        ("read", _("the messages that all groups have read")),
-                        ("topic", _("the topic: each has its own retention time")),
-                    )
+                kind=choice(
+                    age=_("the last write to a file"),
+                    read=_("the messages that all groups have read"),
+                    topic=_("the topic: each has its own retention time"),
                 ),
                 right=lambda e: Truth("age"),
                 again=_("All topics share the files of one log, so no topic can have its own retention time."),
@@ -403,12 +307,10 @@ RETENTION = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Its committed offset no longer exists. Where will {group} continue?"),
-                kind=Choice(
-                    (
-                        ("committed", _("at its committed offset: the messages come from the slave")),
-                        ("min", _("at the oldest remaining message")),
-                        ("end", _("at the end of the queue")),
-                    )
+                kind=choice(
+                    committed=_("at its committed offset: the messages come from the slave"),
+                    min=_("at the oldest remaining message"),
+                    end=_("at the end of the queue"),
                 ),
                 right=_where,
             ),
@@ -425,12 +327,10 @@ RETENTION = Lab(
             ),
             why=Question(
                 text=_("What moved the offset?"),
-                kind=Choice(
-                    (
-                        ("broker", _("The broker answered the pull with another offset, and reader used it.")),
-                        ("delete", _("The deletion moved the committed offset.")),
-                        ("reset", _("A user reset the group.")),
-                    )
+                kind=choice(
+                    broker=_("The broker answered the pull with another offset, and reader used it."),
+                    delete=_("The deletion moved the committed offset."),
+                    reset=_("A user reset the group."),
                 ),
                 right=lambda e: Truth("broker"),
                 again=_("The committed offset did not change between deletion and restart: see the journal."),
@@ -448,9 +348,7 @@ RETENTION = Lab(
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("reader pulls continuously, and has up to 100 messages in memory. Will it lose any?"),
-                kind=Choice(
-                    (("none", _("no: it is running")), ("some", _("yes: those that are deleted before it reads them")))
-                ),
+                kind=choice(none=_("no: it is running"), some=_("yes: those that are deleted before it reads them")),
                 right=_does_lose,
             ),
             check=_is_overtaken,
@@ -463,12 +361,10 @@ RETENTION = Lab(
             ),
             why=Question(
                 text=_("What happened to the messages in the memory of reader?"),
-                kind=Choice(
-                    (
-                        ("dropped", _("reader dropped them with the queue, and they are not redelivered.")),
-                        ("finished", _("reader finished them first.")),
-                        ("retry", _("They went to the retry topic.")),
-                    )
+                kind=choice(
+                    dropped=_("reader dropped them with the queue, and they are not redelivered."),
+                    finished=_("reader finished them first."),
+                    retry=_("They went to the retry topic."),
                 ),
                 right=lambda e: Truth("dropped"),
                 again=_("Compare the committed offset before the jump with the pulled offset of reader."),
@@ -476,12 +372,20 @@ RETENTION = Lab(
             hints=(_("Compare lag with the age of the oldest file to see when loss begins."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("forgets age", "running the deletion always deletes files", TOO_NEW, _forgets_age),
-        WrongScript("lets it read", "a running group falls behind by itself", ALIVE, _lets_it_read),
-        WrongScript("says min", "the skipped count is the offset of the first remaining message", IS_MIN, _says_min),
-        WrongScript("waits until read", "deletion always loses messages", DRAINED, _waits_until_read),
-        WrongScript("not pulled", "pulled messages are safe", NOT_PULLED, _counts_what_was_not_pulled),
+        SOLUTION.wrong("forgets age", "running the deletion always deletes files", TOO_NEW).at(
+            1, do=(stop(READER), wait(2), SEND, wait(3), CLEAN)
+        ),
+        SOLUTION.wrong("lets it read", "a running group falls behind by itself", ALIVE).at(
+            1, do=(SEND, wait(3), AGE, CLEAN)
+        ),
+        SOLUTION.wrong("says min", "the skipped count is the offset of the first remaining message", IS_MIN).at(
+            2, say=_oldest
+        ),
+        SOLUTION.wrong("waits until read", "deletion always loses messages", DRAINED).at(
+            3, do=(SEND, _until_read, AGE, CLEAN), within_s=PATIENCE_S
+        ),
+        SOLUTION.wrong("not pulled", "pulled messages are safe", NOT_PULLED).at(3, say=_not_pulled),
     ),
 )

@@ -1,22 +1,16 @@
 """Lab N9: restarting all members of a group with the fewest moves and duplicates."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SetStrategy,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from collections.abc import Callable
+
+from sandbox.control.actions import Action, SetStrategy, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import header
+from sandbox.labs.deeds import Deed, act, crash, restart, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
 from sandbox.labs.restarts import (
     ALL,
@@ -30,7 +24,10 @@ from sandbox.labs.restarts import (
     whole_round,
 )
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
@@ -59,16 +56,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(
-                actor=label,
-                group=n["group"],
-                subscriptions=(Subscription(n["topic"]),),
-                work_ms=(n["work_ms"], n["work_ms"] + 800),
-            )
-            for label in MEMBERS
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=label, work_ms=(n["work_ms"], n["work_ms"] + 800)) for label in MEMBERS),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -76,12 +65,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _all_crashed(evidence: Evidence) -> Verdict:
     lives = Lives(evidence)
     ends: dict[str, Seen[ActionTaken]] = {}
-    for act in acts_on_members(evidence):
-        if act.seq in lives.killed or act.event.action == "StopActor":
-            ends[act.event.fields["actor"]] = act
+    for taken in acts_on_members(evidence):
+        if taken.seq in lives.killed or taken.event.action == "StopActor":
+            ends[taken.event.fields["actor"]] = taken
     for label, end in ends.items():
         if end.event.action == "StopActor":
-            return Verdict.wrong(CLEAN, one=label, rests_on=[end.seq])
+            return Verdict.wrong(CLEAN, one=label, rests_on=[end])
     if len(ends) < len(MEMBERS) or not lives.are_there(MEMBERS):
         return Verdict.not_yet(
             _("{count} of {members} members have crashed and are running again."),
@@ -97,7 +86,7 @@ def _all_crashed(evidence: Evidence) -> Verdict:
         _("{again} messages were redelivered; queues moved {moves} times."),
         again=again,
         moves=len(moves),
-        rests_on=[end.seq for end in ends.values()],
+        rests_on=ends.values(),
     )
 
 
@@ -106,19 +95,17 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
     n = evidence.numbers
     before: dict[str, str] = {}
     during: set[str] = set()
-    for entry in evidence.of(QueuesAssigned, since=0):
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
-            if entry.seq < began:
-                before[entry.event.client_id] = entry.event.strategy
-            else:
-                during.add(entry.event.strategy)
+    for entry in evidence.of(QueuesAssigned, since=0, group=n["group"], topic=n["topic"]):
+        if entry.seq < began:
+            before[entry.event.client_id] = entry.event.strategy
+        else:
+            during.add(entry.event.strategy)
     return during | {before[client] for label in MEMBERS if (client := lives.process(label, began)) in before}
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
-    n, lives = evidence.numbers, Lives(evidence)
-    last_round = whole_round(evidence, lives)
-    if isinstance(last_round, Verdict):
+    lives = Lives(evidence)
+    if isinstance(last_round := whole_round(evidence, lives), Verdict):
         return last_round
     began = last_round.began
     moves = moves_since(evidence, lives, began.seq)
@@ -128,16 +115,15 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
                 "{group} used {strategy}: this step is about AVG. Set AVG again, wait until all members use it, "
                 "then restart all three once more."
             ),
-            group=n["group"],
             strategy=min(other),
-            rests_on=[began.seq],
+            rests_on=[began],
         )
     return Verdict.met(
         _("{moves} moves, {needless} of them between members that stayed; {again} messages were redelivered."),
         moves=len(moves),
         needless=needless(moves),
         again=given_again(evidence, began.seq),
-        rests_on=_rests_on(began, moves),
+        rests_on=[began, *moves],
     )
 
 
@@ -149,28 +135,23 @@ def _fewest(evidence: Evidence) -> Verdict:
     if moves and newest.mistake is None:
         strategies = _strategies(evidence, lives, newest.began.seq)
         if len(strategies) > 1:
-            return Verdict.wrong(MEANWHILE, rests_on=[newest.began.seq])
+            return Verdict.wrong(MEANWHILE, rests_on=[newest.began])
         if needless(moves):
             return Verdict.wrong(
                 NEEDLESS,
                 strategy=min(strategies),
                 moves=len(moves),
                 needless=needless(moves),
-                rests_on=_rests_on(newest.began, moves),
+                rests_on=[newest.began, *moves],
             )
-    last_round = whole_round(evidence, lives)
-    if isinstance(last_round, Verdict):
+    if isinstance(last_round := whole_round(evidence, lives), Verdict):
         return last_round
     return Verdict.met(
         _("{moves} moves, each from a member that left or to one that joined; {again} messages were redelivered."),
         moves=len(moves),
         again=given_again(evidence, last_round.began.seq),
-        rests_on=_rests_on(last_round.began, moves),
+        rests_on=[last_round.began, *moves],
     )
-
-
-def _rests_on(began: Seen[ActionTaken], moves: list[Move]) -> tuple[int, ...]:
-    return began.seq, *(move.seq for move in moves)
 
 
 def _moves(evidence: Evidence) -> list[Move]:
@@ -180,20 +161,10 @@ def _moves(evidence: Evidence) -> list[Move]:
     return moves_since(evidence, lives, newest.began.seq) if newest.stops else []
 
 
-def _number_of_moves(evidence: Evidence) -> Truth:
-    moves = _moves(evidence)
-    return Truth(float(len(moves)), tuple(move.seq for move in moves))
-
-
 def _times(evidence: Evidence) -> Truth:
     """Count how often a member acquired the followed queue in the newest round."""
     n = evidence.numbers
-    seqs = tuple(move.seq for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}")
-    return Truth(float(len(seqs)), seqs)
-
-
-def _again_in_step(evidence: Evidence) -> Truth:
-    return Truth(float(given_again(evidence, evidence.began)))
+    return count_of([move for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}"])
 
 
 def _again_in_all(evidence: Evidence) -> Truth:
@@ -203,141 +174,49 @@ def _again_in_all(evidence: Evidence) -> Truth:
 
 def _of_crashes(evidence: Evidence) -> int:
     """Return the total of the journal's `CrashRepeated` counts: messages delivered twice after crashes."""
-    return sum(
-        entry.event.count
-        for entry in evidence.of(CrashRepeated, since=0)
-        if entry.event.group == evidence.numbers["group"]
-    )
+    return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _restart(hands: Hands, *labels: str) -> None:
-    """Cleanly, one after another; each is away for a moment."""
-    for label in labels:
-        hands.act(StopActor(actor=label))
-        hands.wait(AWAY_S)
-        hands.act(RestartActor(actor=label))
-        hands.wait(AWAY_S)
+def _renew(end: Callable[[str], Deed], *labels: str) -> Deed:
+    """End and restart members one after another; each is away for a moment."""
+    return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
-def _times_in_journal(hands: Hands, began: int) -> int:
-    """The lines "took" of the followed queue, counted."""
-    n = hands.numbers
-    return sum(
-        (entry.event.topic, entry.event.queue_id) == (n["topic"], n["number"])
-        for entry in hands.evidence.of(QueueTaken, since=began)
-    )
+def _set(strategy: StrategyName) -> Deed:
+    return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
-def _crash_all(hands: Hands) -> None:
-    hands.wait(AWAY_S)
-    hands.predict(10)
-    for label in MEMBERS:
-        hands.act(CrashActor(actor=label))
-        hands.wait(AWAY_S)
-        hands.act(RestartActor(actor=label))
-        hands.wait(AWAY_S)
-    hands.see(30)
-
-
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    _crash_all(hands)
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["delivered_again"]))
-    hands.why("open")
-    hands.predict(2)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(_times_in_journal(hands, hands.evidence.actions("StopActor")[0].seq))
-    hands.why("work")
-    hands.predict(24)
-
-
-def _set(hands: Hands, strategy: StrategyName, lists: dict[str, object] | None = None) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy, queues_by_member=lists))
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _set(hands, RING)
-    hands.wait(DIVIDED_WITHIN_S)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(_times_in_journal(hands, hands.evidence.actions("StopActor")[0].seq))
-    hands.why("handler")
-
-
-def _stops_first(hands: Hands) -> None:
-    hands.predict(0)
-    _restart(hands, "left")
-
-
-def _counts_crashes(hands: Hands) -> None:
-    _crash_all(hands)
-    hands.say(_of_crashes(hands.evidence))
-
-
-def _says_twice(hands: Hands) -> None:
-    _first(hands)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(2)
-
-
-def _crashes_again(hands: Hands) -> None:
-    _first(hands)
-    hands.act(CrashActor(actor="left"))
-    hands.see(LOOK_S)
-
-
-def _stops_two(hands: Hands) -> None:
-    _first(hands)
-    hands.act(StopActor(actor="left"))
-    hands.wait(AWAY_S)
-    hands.act(StopActor(actor="middle"))
-    hands.see(LOOK_S)
-
-
-def _stops_all(hands: Hands) -> None:
-    _first(hands)
-    for label in MEMBERS:
-        hands.act(StopActor(actor=label))
-    hands.see(LOOK_S)
-
-
-def _hurries(hands: Hands) -> None:
-    _first(hands)
-    hands.act(StopActor(actor="left"))
-    hands.wait(AWAY_S)
-    hands.act(RestartActor(actor="left"))
-    hands.act(StopActor(actor="middle"))
-    hands.see(LOOK_S)
-
-
-def _keeps_avg(hands: Hands) -> None:
-    _second(hands)
-    _restart(hands, "left")
-
-
-def _sets_lists(hands: Hands) -> None:
-    _second(hands)
+def _set_lists(hands: Hands) -> None:
     n = hands.numbers
     rows = [f"broker-a:{number}" for number in range(n["queues"])]
-    _set(hands, "CONFIG", {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)})
-    hands.wait(DIVIDED_WITHIN_S)
-    hands.act(StopActor(actor="left"))
-    hands.wait(6)
-    hands.act(RestartActor(actor="left"))
-    hands.see(LOOK_S)
+    lists: dict[str, object] = {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)}
+    hands.act(SetStrategy(group=n["group"], strategy="CONFIG", queues_by_member=lists))
 
 
-def _sets_meanwhile(hands: Hands) -> None:
-    _second(hands)
-    _set(hands, RING)
-    _restart(hands, "left")
+def _times_in_journal(hands: Hands) -> int:
+    """The lines "took" of the followed queue since the first stop, counted."""
+    n, began = hands.numbers, hands.evidence.actions("StopActor")[0].seq
+    return len(hands.evidence.of(QueueTaken, since=began, topic=n["topic"], queue_id=n["number"]))
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(AWAY_S),
+        predict=10,
+        do=_renew(crash, *MEMBERS),
+        within_s=30,
+        say=lambda h: header(h, "delivered_again"),
+        why="open",
+    ),
+    SolvedStep(predict=2, do=_renew(stop, *MEMBERS), within_s=30, say=_times_in_journal, why="work"),
+    SolvedStep(
+        predict=24,
+        do=(_set(RING), wait(DIVIDED_WITHIN_S), _renew(stop, *MEMBERS)),
+        within_s=30,
+        say=_times_in_journal,
+        why="handler",
+    ),
+)
 
 
 CLEAN = _(
@@ -382,7 +261,7 @@ ROLLING_RESTART = Lab(
             predict=Question(
                 text=_("How many messages will be delivered again?"),
                 kind=Number(_("messages"), share=0.3, within=3),
-                right=_again_in_step,
+                right=lambda e: Truth(float(given_again(e, e.began))),
             ),
             check=_all_crashed,
             say=Question(
@@ -394,12 +273,10 @@ ROLLING_RESTART = Lab(
             ),
             why=Question(
                 text=_("Which messages were redelivered?"),
-                kind=Choice(
-                    (
-                        ("open", _("Those that listeners had received and whose offset was not committed yet.")),
-                        ("all", _("All messages that the crashed processes had ever consumed.")),
-                        ("sent", _("Those that the producer sent a second time.")),
-                    )
+                kind=choice(
+                    open=_("Those that listeners had received and whose offset was not committed yet."),
+                    all=_("All messages that the crashed processes had ever consumed."),
+                    sent=_("Those that the producer sent a second time."),
                 ),
                 right=lambda e: Truth("open"),
                 again=_('Compare the start of the new owner ("acquired" in the journal) with the committed offset.'),
@@ -437,12 +314,10 @@ ROLLING_RESTART = Lab(
             ),
             why=Question(
                 text=_("No process crashed. Which messages were redelivered anyway?"),
-                kind=Choice(
-                    (
-                        ("work", _("Those in progress when their queue moved.")),
-                        ("all", _("All messages of each queue that moved.")),
-                        ("sent", _("Those that the producer sent a second time.")),
-                    )
+                kind=choice(
+                    work=_("Those in progress when their queue moved."),
+                    all=_("All messages of each queue that moved."),
+                    sent=_("Those that the producer sent a second time."),
                 ),
                 right=lambda e: Truth("work"),
                 again=_(
@@ -470,7 +345,7 @@ ROLLING_RESTART = Lab(
             predict=Question(
                 text=_("How many moves will there be in total, with {queues} queues and three restarts?"),
                 kind=Number(_("moves"), share=0.25),
-                right=_number_of_moves,
+                right=lambda e: count_of(_moves(e)),
             ),
             check=_fewest,
             say=Question(
@@ -481,12 +356,10 @@ ROLLING_RESTART = Lab(
             ),
             why=Question(
                 text=_("No move was unnecessary, but messages were still redelivered. What makes this harmless?"),
-                kind=Choice(
-                    (
-                        ("handler", _("A handler that processes each message once, however often it is delivered.")),
-                        ("strategy", _("Another strategy.")),
-                        ("commit", _("More frequent commits.")),
-                    )
+                kind=choice(
+                    handler=_("A handler that processes each message once, however often it is delivered."),
+                    strategy=_("Another strategy."),
+                    commit=_("More frequent commits."),
                 ),
                 right=lambda e: Truth("handler"),
                 again=_(
@@ -500,17 +373,35 @@ ROLLING_RESTART = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("stops first", "a stop is a crash", CLEAN, _stops_first),
-        WrongScript("counts crashes", "only a crash repeats messages", CRASHES, _counts_crashes),
-        WrongScript("crashes again", "the way a member ends makes no difference", CRASHED, _crashes_again),
-        WrongScript("stops two", "two at a time is faster", TOGETHER, _stops_two),
-        WrongScript("stops all", "all at once moves the fewest queues", ALL, _stops_all),
-        WrongScript("hurries", "every running process has queues", HURRY, _hurries),
-        WrongScript("says twice", "a queue moves only with its own member", TWICE, _says_twice),
-        WrongScript("keeps AVG", "clean stops alone minimize moves", NEEDLESS, _keeps_avg),
-        WrongScript("sets lists", "a fixed list moves nothing", UNREAD, _sets_lists),
-        WrongScript("sets meanwhile", "a strategy takes effect at once", MEANWHILE, _sets_meanwhile),
+        SOLUTION.wrong("stops first", "a stop is a crash", CLEAN).at(
+            1, before=(), predict=0, do=_renew(stop, "left"), within_s=0
+        ),
+        SOLUTION.wrong("counts crashes", "only a crash repeats messages", CRASHES).at(
+            1, say=lambda h: _of_crashes(h.evidence)
+        ),
+        SOLUTION.wrong("crashes again", "the way a member ends makes no difference", CRASHED).at(
+            2, do=crash("left"), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("stops two", "two at a time is faster", TOGETHER).at(
+            2, do=(stop("left"), wait(AWAY_S), stop("middle")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("stops all", "all at once moves the fewest queues", ALL).at(
+            2, do=stop(*MEMBERS), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("hurries", "every running process has queues", HURRY).at(
+            2, do=(stop("left"), wait(AWAY_S), restart("left"), stop("middle")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE).at(2, say=2),
+        SOLUTION.wrong("keeps AVG", "clean stops alone minimize moves", NEEDLESS).at(
+            3, do=_renew(stop, "left"), within_s=0
+        ),
+        SOLUTION.wrong("sets lists", "a fixed list moves nothing", UNREAD).at(
+            3, do=(_set_lists, wait(DIVIDED_WITHIN_S), stop("left"), wait(6), restart("left")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("sets meanwhile", "a strategy takes effect at once", MEANWHILE).at(
+            3, do=(_set(RING), _renew(stop, "left")), within_s=0
+        ),
     ),
 )

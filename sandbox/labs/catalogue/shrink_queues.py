@@ -1,13 +1,16 @@
 """Lab 6: fewer queues, and no message left behind."""
 
-from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
+from sandbox.labs.board import row
+from sandbox.labs.deeds import change_topic, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change, unfinished
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
-from sandbox.labs.script import Hands
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -33,14 +36,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["high"], read_queues=n["high"]),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            threads=1,
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, n["high"]),
+        member(n, copies=n["members"], threads=1, work_ms=(WORK_MS, WORK_MS)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -53,11 +50,8 @@ def _upper(n: Numbers) -> list[str]:
 def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
     """List the messages stored in the queues to be removed, the oldest first."""
     n = evidence.numbers
-    return [
-        entry
-        for entry in evidence.of(MessagesStored, since=0)
-        if entry.event.topic == n["topic"] and entry.event.queue_id >= n["low"]
-    ]
+    stored = evidence.of(MessagesStored, since=0, topic=n["topic"])
+    return [entry for entry in stored if entry.event.queue_id >= n["low"]]
 
 
 def _left(evidence: Evidence, before: int | None = None) -> int:
@@ -68,35 +62,26 @@ def _left(evidence: Evidence, before: int | None = None) -> int:
 def _is_drained(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("{topic} still has {high} write queues."), topic=n["topic"], high=n["high"])
+        return Verdict.not_yet(_("{topic} still has {high} write queues."))
     write, read = changed.event.write_queues, changed.event.read_queues
     if write == n["low"] and read < n["high"]:
-        return Verdict.wrong(BOTH, low=n["low"], last=n["last"], high=n["high"], rests_on=[changed.seq])
+        return Verdict.wrong(BOTH, rests_on=[changed])
     if read < n["high"]:
-        return Verdict.wrong(READ_FIRST, read=read, high=n["high"], rests_on=[changed.seq])
+        return Verdict.wrong(READ_FIRST, read=read, rests_on=[changed])
     if write != n["low"]:
-        return Verdict.wrong(
-            _("There are {write} write queues: {low} are required."), write=write, low=n["low"], rests_on=[changed.seq]
-        )
+        return Verdict.wrong(_("There are {write} write queues: {low} are required."), write=write, rests_on=[changed])
     newest_ms = max([entry.at_ms for entry in _stored(evidence)], default=0)
-    quiet_s = (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000
-    if quiet_s < QUIET_S:
+    if (quiet_s := (evidence.now_ms - max(newest_ms, changed.at_ms)) // 1000) < QUIET_S:
         return Verdict.not_yet(
             _("Queues {low} to {last} have received no message for {quiet_s} s; watch for {wait_s} s."),
-            low=n["low"],
-            last=n["last"],
             quiet_s=quiet_s,
             wait_s=QUIET_S,
         )
     if left := _left(evidence):
-        return Verdict.not_yet(
-            _("{left} messages in queues {low} to {last} are not finished."), left=left, low=n["low"], last=n["last"]
-        )
+        return Verdict.not_yet(_("{left} messages in queues {low} to {last} are not finished."), left=left)
     return Verdict.met(
         _("Queues {low} to {last} are consumed to their ends, and receive no new messages."),
-        low=n["low"],
-        last=n["last"],
-        rests_on=[changed.seq, *(entry.seq for entry in _stored(evidence)[-1:])],
+        rests_on=[changed, *_stored(evidence)[-1:]],
     )
 
 
@@ -116,14 +101,12 @@ def _end_of_last(evidence: Evidence) -> Truth:
 def _is_shrunk(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, newest_change(evidence, evidence.numbers["topic"])
     if changed is None:
-        return Verdict.not_yet(_("The group still reads {high} queues."), high=n["high"])
+        return Verdict.not_yet(_("The group still reads {high} queues."))
     write, read = changed.event.write_queues, changed.event.read_queues
     if write != n["low"]:
-        return Verdict.wrong(BACK, write=write, low=n["low"], rests_on=[changed.seq])
+        return Verdict.wrong(BACK, write=write, rests_on=[changed])
     if read != n["low"]:
-        return Verdict.wrong(
-            _("There are {read} read queues: {low} are required."), read=read, low=n["low"], rests_on=[changed.seq]
-        )
+        return Verdict.wrong(_("There are {read} read queues: {low} are required."), read=read, rests_on=[changed])
     if left := _left(evidence, changed.seq):
         return Verdict.wrong(
             _(
@@ -131,16 +114,14 @@ def _is_shrunk(evidence: Evidence) -> Verdict:
                 "they are finished."
             ),
             left=left,
-            high=n["high"],
-            rests_on=[changed.seq],
+            rests_on=[changed],
         )
     assigned = evidence.assigned(n["group"], n["topic"]).values()
     if any(set(entry.event.queues) & set(_upper(n)) for entry in assigned):
-        return Verdict.not_yet(_("The members have not rebalanced over the {low} queues yet."), low=n["low"])
+        return Verdict.not_yet(_("The members have not rebalanced over the {low} queues yet."))
     return Verdict.met(
         _("There are {low} queues, and every message in the other queues was finished first."),
-        low=n["low"],
-        rests_on=[changed.seq, *assignments(evidence, n["group"], n["topic"])],
+        rests_on=[changed, *assignments(evidence, n["group"], n["topic"])],
     )
 
 
@@ -150,57 +131,15 @@ def _each(evidence: Evidence) -> Truth:
     return Truth(float(most), assignments(evidence, n["group"], n["topic"]))
 
 
-def _change(hands: Hands, write: str, read: str) -> None:
-    n = hands.numbers
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n[write], read_queues=n[read]))
-
-
-def _drain(hands: Hands) -> None:
-    hands.predict("soon")
-    hands.wait(20)
-    _change(hands, "low", "high")
-    hands.see()
-
-
-def _first(hands: Hands) -> None:
-    _drain(hands)
-    n = hands.numbers
-    hands.say(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:{n['last']}"]["max"])
-    hands.why("route")
-
-
-def _solve(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(hands.numbers["each"])
-    _change(hands, "low", "low")
-    hands.see()
-    hands.why("stay")
-
-
-def _both(hands: Hands) -> None:
-    hands.predict("at once")
-    hands.wait(20)
-    _change(hands, "low", "low")
-    hands.see(5)
-
-
-def _read_first(hands: Hands) -> None:
-    hands.predict("at once")
-    hands.wait(20)
-    _change(hands, "high", "low")
-    hands.see(5)
-
-
-def _says_none(hands: Hands) -> None:
-    _drain(hands)
-    hands.say(0)
-
-
-def _writes_again(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(1)
-    _change(hands, "high", "low")
-    hands.see(5)
+SOLUTION = Solution(
+    SolvedStep(
+        predict="soon",
+        do=(wait(20), change_topic("low", "high")),
+        say=lambda h: row(h, f"{BROKER}:{h.numbers['last']}")["max"],
+        why="route",
+    ),
+    SolvedStep(predict=lambda h: h.numbers["each"], do=change_topic("low", "low"), why="stay"),
+)
 
 
 BOTH = _(
@@ -256,12 +195,10 @@ SHRINK_QUEUES = Lab(
             ),
             why=Question(
                 text=_("Why can messages still be stored there after the change?"),
-                kind=Choice(
-                    (
-                        ("route", _("The producer requests the route every 30 s, and uses its old route until then.")),
-                        ("broker", _("The broker writes the change to its disk only after 30 s.")),
-                        ("group", _("The change takes effect only after the group finishes them.")),
-                    )
+                kind=choice(
+                    route=_("The producer requests the route every 30 s, and uses its old route until then."),
+                    broker=_("The broker writes the change to its disk only after 30 s."),
+                    group=_("The change takes effect only after the group finishes them."),
                 ),
                 right=lambda e: Truth("route"),
                 again=_(
@@ -290,12 +227,10 @@ SHRINK_QUEUES = Lab(
             check=_is_shrunk,
             why=Question(
                 text=_("What happens to messages in a queue that is no longer read?"),
-                kind=Choice(
-                    (
-                        ("stay", _("They stay in their queue, unread, until retention deletes them.")),
-                        ("moved", _("The broker moves them to the remaining queues.")),
-                        ("deleted", _("They are deleted at once.")),
-                    )
+                kind=choice(
+                    stay=_("They stay in their queue, unread, until retention deletes them."),
+                    moved=_("The broker moves them to the remaining queues."),
+                    deleted=_("They are deleted at once."),
                 ),
                 right=lambda e: Truth("stay"),
                 again=_(
@@ -306,11 +241,17 @@ SHRINK_QUEUES = Lab(
             hints=(_("{low} queues, {members} members: AVG assigns them evenly."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("both", "a topic shrinks in one step", BOTH, _both),
-        WrongScript("read first", "the order of the two changes does not matter", READ_FIRST, _read_first),
-        WrongScript("says none", "the end of a queue is the number of messages left in it", NONE, _says_none),
-        WrongScript("writes again", "an emptied queue stays empty", BACK, _writes_again),
+        SOLUTION.wrong("both", "a topic shrinks in one step", BOTH).at(
+            1, predict="at once", do=(wait(20), change_topic("low", "low")), within_s=5
+        ),
+        SOLUTION.wrong("read first", "the order of the two changes does not matter", READ_FIRST).at(
+            1, predict="at once", do=(wait(20), change_topic("high", "low")), within_s=5
+        ),
+        SOLUTION.wrong("says none", "the end of a queue is the number of messages left in it", NONE).at(1, say=0),
+        SOLUTION.wrong("writes again", "an emptied queue stays empty", BACK).at(
+            2, predict=1, do=change_topic("high", "low"), within_s=5
+        ),
     ),
 )

@@ -1,13 +1,16 @@
 """Lab 1: why did a new group read months-old messages?"""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, SendMessages
 from sandbox.journal.events import ActionTaken, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
-from sandbox.labs.script import Hands
+from sandbox.labs.deeds import act, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 IN_MEMORY, NOT_FOUND = "zero_in_memory", "not_found"
@@ -27,37 +30,37 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        SendMessages(topic=n["topic"], count=n["old"], body_bytes=100),
-    )
+    return (topic(n, QUEUES), SendMessages(topic=n["topic"], count=n["old"], body_bytes=100))
+
+
+def _queue(n: Numbers) -> str:
+    """The key of the queue that is asked about."""
+    return f"{n['topic']}/{n['row'].replace(':', '/')}"
 
 
 def _taken(evidence: Evidence, group: str, since: int | None = None) -> dict[str, Seen[QueueTaken]]:
     """Return where a group began: queue → the first time a member acquired it."""
     taken: dict[str, Seen[QueueTaken]] = {}
-    for entry in evidence.of(QueueTaken, since=since):
-        if (entry.event.group, entry.event.topic) == (group, evidence.numbers["topic"]):
-            taken.setdefault(queue_of(entry.event), entry)
+    for entry in evidence.of(QueueTaken, since=since, group=group, topic=evidence.numbers["topic"]):
+        taken.setdefault(queue_of(entry.event), entry)
     return taken
 
 
 def _started(evidence: Evidence) -> Seen[ActionTaken] | None:
-    starts = evidence.actions("StartConsumer")
-    return starts[-1] if starts else None
+    return last(evidence.actions("StartConsumer"))
 
 
 def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
     """Return the mistake in how a group was started; None: there is none."""
     fields = started.event.fields
     if fields["from_where"] != "CONSUME_FROM_LAST_OFFSET":
-        return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started.seq])
+        return Verdict.wrong(FROM_FIRST, group=fields["group"], given=fields["from_where"], rests_on=[started])
     if fields["group"] != group:
         return Verdict.wrong(
             _("{given} was started; the question is about {group}."),
             given=fields["group"],
             group=group,
-            rests_on=[started.seq],
+            rests_on=[started],
         )
     return None
 
@@ -65,17 +68,14 @@ def _asked_for(started: Seen[ActionTaken], group: str) -> Verdict | None:
 def _began_at_zero(evidence: Evidence) -> Verdict:
     n, started = evidence.numbers, _started(evidence)
     if started is None:
-        return Verdict.not_yet(_("{group} has no member yet."), group=n["group"])
-    problem = _asked_for(started, n["group"])
-    if problem is not None:
+        return Verdict.not_yet(_("{group} has no member yet."))
+    if (problem := _asked_for(started, n["group"])) is not None:
         return problem
     taken = _taken(evidence, n["group"])
     if len(taken) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
     return Verdict.met(
-        _("{group} began at offset 0 in every queue, although it requested LAST."),
-        group=n["group"],
-        rests_on=[entry.seq for entry in taken.values()],
+        _("{group} began at offset 0 in every queue, although it requested LAST."), rests_on=taken.values()
     )
 
 
@@ -84,21 +84,15 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
     if started is None:
         return Verdict.not_yet(_("{group} has no member yet."), group=n["second"])
     if started.event.fields["group"] == n["group"]:
-        return Verdict.wrong(SAME, group=n["group"], second=n["second"], rests_on=[started.seq])
-    problem = _asked_for(started, n["second"])
-    if problem is not None:
+        return Verdict.wrong(SAME, rests_on=[started])
+    if (problem := _asked_for(started, n["second"])) is not None:
         return problem
     taken = _taken(evidence, n["second"])
     if len(taken) < QUEUES:
         return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(taken), all=QUEUES)
-    early = [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]
-    if early:
-        return Verdict.wrong(EARLY, second=n["second"], rests_on=[entry.seq for entry in early])
-    return Verdict.met(
-        _("{second} began at the end of every queue."),
-        second=n["second"],
-        rests_on=[entry.seq for entry in taken.values()],
-    )
+    if early := [entry for entry in taken.values() if IN_MEMORY in entry.event.trace]:
+        return Verdict.wrong(EARLY, rests_on=early)
+    return Verdict.met(_("{second} began at the end of every queue."), rests_on=taken.values())
 
 
 def _start(group: str) -> "Question":
@@ -106,8 +100,7 @@ def _start(group: str) -> "Question":
 
     def right(evidence: Evidence) -> Truth:
         n = evidence.numbers
-        entry = _taken(evidence, n[group], since=0).get(f"{n['topic']}/{n['row'].replace(':', '/')}")
-        return Truth(0.0) if entry is None else Truth(float(entry.event.start_offset), (entry.seq,))
+        return field_of(_taken(evidence, n[group], since=0).get(_queue(n)), "start_offset")
 
     return Question(
         text=_("At which offset did it begin in {row}? Read the start in the journal."),
@@ -116,11 +109,7 @@ def _start(group: str) -> "Question":
         again=_('You wrote {given}; look for "acquired" and {row} in the journal again.'),
         misreadings=(
             Misreading(
-                COMMITTED,
-                lambda e, answer: (
-                    answer == float(e.end(f"{e.numbers['topic']}/{e.numbers['row'].replace(':', '/')}"))
-                    and answer != right(e).value
-                ),
+                COMMITTED, lambda e, answer: answer == float(e.end(_queue(e.numbers))) and answer != right(e).value
             ),
         ),
     )
@@ -129,12 +118,10 @@ def _start(group: str) -> "Question":
 def _code(group: str, code: str) -> "Question":
     return Question(
         text=_("What did the broker answer to its offset request?"),
-        kind=Choice(
-            (
-                ("zero_in_memory", _("0: message 0 is still in memory.")),
-                ("not_found", _("No offset known: the client decides.")),
-                ("stored", _("The previously committed offset.")),
-            )
+        kind=choice(
+            zero_in_memory=_("0: message 0 is still in memory."),
+            not_found=_("No offset known: the client decides."),
+            stored=_("The previously committed offset."),
         ),
         right=lambda e: Truth(code, tuple(entry.seq for entry in _taken(e, e.numbers[group], since=0).values())),
         again=_("Read the trace next to the start offset in the journal again."),
@@ -142,78 +129,17 @@ def _code(group: str, code: str) -> "Question":
     )
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict("max")
-    hands.act(StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),)))
-    hands.see()
-
-
-def _second(hands: Hands, *, more: bool) -> None:
-    _first(hands)
-    hands.say(0)
-    hands.why(IN_MEMORY)
-    hands.predict("max")
-    if more:
-        hands.act(
-            SendMessages(topic=hands.numbers["topic"], count=hands.numbers["more"], body_bytes=hands.numbers["bytes"])
-        )
-        hands.wait(5)
-
-
-def _start_second(hands: Hands) -> None:
-    n = hands.numbers
-    hands.act(StartConsumer(group=n["second"], subscriptions=(Subscription(n["topic"]),)))
-    hands.see()
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands, more=True)
-    _start_second(hands)
-    taken = _taken(hands.evidence, hands.numbers["second"])
-    hands.say(
-        next(
-            entry.event.start_offset
-            for queue, entry in taken.items()
-            if queue.endswith(hands.numbers["row"].replace(":", "/"))
-        )
-    )
-    hands.why(NOT_FOUND)
-
-
-def _too_early(hands: Hands) -> None:
-    _second(hands, more=False)
-    _start_second(hands)
-
-
-def _same_group(hands: Hands) -> None:
-    _second(hands, more=True)
-    n = hands.numbers
-    hands.act(StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),)))
-    hands.see(20)
-
-
-def _from_first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict("zero")
-    hands.act(
-        StartConsumer(
-            group=n["group"], subscriptions=(Subscription(n["topic"]),), from_where="CONSUME_FROM_FIRST_OFFSET"
-        )
-    )
-    hands.see(20)
-
-
-def _says_end(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(hands.evidence.end(f"{n['topic']}/{n['row'].replace(':', '/')}"))
-
-
-def _thinks_stored(hands: Hands) -> None:
-    _first(hands)
-    hands.say(0)
-    hands.why("stored")
+SEND_MORE = (act(lambda n: SendMessages(topic=n["topic"], count=n["more"], body_bytes=n["bytes"])), wait(5))
+START_SECOND = act(lambda n: member(n, group="second"))
+SOLUTION = Solution(
+    SolvedStep(predict="max", do=act(member), say=0, why=IN_MEMORY),
+    SolvedStep(
+        predict="max",
+        do=(SEND_MORE, START_SECOND),
+        say=lambda h: _taken(h.evidence, h.numbers["second"])[_queue(h.numbers)].event.start_offset,
+        why=NOT_FOUND,
+    ),
+)
 
 
 EARLY = _(
@@ -229,12 +155,8 @@ COMMITTED = _(
 )
 STORED = _("A new group has no committed offsets. Read the trace next to the start offset in the journal.")
 
-BEGINNINGS = Choice(
-    (
-        ("max", _("At the end: only new messages.")),
-        ("zero", _("At offset 0: all old messages.")),
-        ("middle", _("In between, by time.")),
-    )
+BEGINNINGS = choice(
+    max=_("At the end: only new messages."), zero=_("At offset 0: all old messages."), middle=_("In between, by time.")
 )
 
 START_OFFSET = Lab(
@@ -274,12 +196,18 @@ START_OFFSET = Lab(
             hints=(_("Here memory means the last 40 % of 256 KiB, counted back from the end of the log."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("too early", "the second new group differs by itself", EARLY, _too_early),
-        WrongScript("same group", "every new member is a new group", SAME, _same_group),
-        WrongScript("from first", "FIRST and LAST decide alone", FROM_FIRST, _from_first),
-        WrongScript("says end", "the start is where it is now", COMMITTED, _says_end),
-        WrongScript("thinks stored", "a new group has an offset", STORED, _thinks_stored),
+        SOLUTION.wrong("too early", "the second new group differs by itself", EARLY).at(2, do=START_SECOND),
+        SOLUTION.wrong("same group", "every new member is a new group", SAME).at(
+            2, do=(SEND_MORE, act(member)), within_s=20
+        ),
+        SOLUTION.wrong("from first", "FIRST and LAST decide alone", FROM_FIRST).at(
+            1, predict="zero", do=act(lambda n: member(n, from_where="CONSUME_FROM_FIRST_OFFSET")), within_s=20
+        ),
+        SOLUTION.wrong("says end", "the start is where it is now", COMMITTED).at(
+            1, say=lambda h: h.evidence.end(_queue(h.numbers))
+        ),
+        SOLUTION.wrong("thinks stored", "a new group has an offset", STORED).at(1, why="stored"),
     ),
 )

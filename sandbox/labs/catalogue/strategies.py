@@ -1,14 +1,18 @@
 """Lab 12: allocation strategies, and which queues change their owner when a member joins."""
 
-from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, SetStrategy, StartConsumer, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
+from sandbox.labs.board import board
+from sandbox.labs.deeds import Deed, act, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import assignments
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, Number
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -30,32 +34,27 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"]),
+        topic(n, n["queues"]),
+        member(n, copies=n["members"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
     )
 
 
 def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
     """Starts of members by the student, in the open step or since an event."""
-    group = evidence.numbers["group"]
-    return [entry for entry in evidence.actions("StartConsumer", since=since) if entry.event.fields["group"] == group]
+    return evidence.actions("StartConsumer", since=since, group=evidence.numbers["group"])
 
 
 def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
     """The newest in the open step."""
-    joins = _joins(evidence)
-    return joins[-1] if joins else None
+    return last(_joins(evidence))
 
 
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
     """Return each member's newest assignment before an event, by client id."""
     n = evidence.numbers
-    return {
-        entry.event.client_id: entry.event
-        for entry in evidence.of(QueuesAssigned, since=0)
-        if entry.seq < seq and (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    }
+    assigned = evidence.of(QueuesAssigned, since=0, group=n["group"], topic=n["topic"])
+    return {entry.event.client_id: entry.event for entry in assigned if entry.seq < seq}
 
 
 def _owners(assigned: dict[str, QueuesAssigned]) -> dict[str, str]:
@@ -79,8 +78,7 @@ def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
 
 def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
     """Queues whose owner is another since the newest join: who had it, who has it."""
-    join = _join(evidence)
-    if join is None:
+    if (join := _join(evidence)) is None:
         return {}
     had, has = _owners(_before(evidence, join.seq)), _owners(_after(evidence))
     return {queue: (had[queue], owner) for queue, owner in has.items() if had.get(queue, owner) != owner}
@@ -92,9 +90,9 @@ def _rests_on(evidence: Evidence) -> tuple[int, ...]:
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
-    n, join, after = evidence.numbers, _join(evidence), _after(evidence)
+    join, after = _join(evidence), _after(evidence)
     if join is None:
-        return Verdict.not_yet(_("The group still has {members} members."), members=n["members"])
+        return Verdict.not_yet(_("The group still has {members} members."))
     if other := {event.strategy for event in after.values()} - {"AVG"}:
         return Verdict.wrong(
             _("The group uses {strategy}: this step starts with AVG. Set AVG again, then add one more member."),
@@ -106,7 +104,6 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("With AVG, {moves} of {queues} queues changed their owner."),
         moves=len(_moves(evidence)),
-        queues=n["queues"],
         rests_on=_rests_on(evidence),
     )
 
@@ -122,7 +119,7 @@ def _by_ring(evidence: Evidence) -> Verdict:
     before = {event.strategy for event in _before(evidence, join.seq).values()}
     newest = {event.strategy for event in after.values()}
     if newest == {RING} and before != {RING}:
-        return Verdict.wrong(TOGETHER, rests_on=[join.seq])
+        return Verdict.wrong(TOGETHER, rests_on=[join])
     if not _is_divided(evidence, after) or len(newest) > 1:
         return Verdict.not_yet(_("Some members have not rebalanced yet."))
     moves, known = _moves(evidence), _before(evidence, join.seq)
@@ -138,73 +135,25 @@ def _by_ring(evidence: Evidence) -> Verdict:
     )
 
 
-def _add(hands: Hands) -> None:
-    hands.act(StartConsumer(group=hands.numbers["group"]))
+ADD = act(lambda n: StartConsumer(group=n["group"]))
 
 
-def _set(hands: Hands, strategy: StrategyName) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))
-    hands.wait(DIVIDED_WITHIN_S)
+def _set(strategy: StrategyName) -> Deed:
+    return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
-def _owners_on_board(hands: Hands) -> dict[str, str]:
-    n = hands.numbers
-    return {key: row["owner"] for key, row in hands.read(f"board/{n['group']}/{n['topic']}")["queues"].items()}
+def _moved_on_the_board(hands: Hands) -> int:
+    """Count the rows that have another owner than before the newest member."""
+    join, rows = _join(hands.evidence), board(hands)["queues"]
+    assert join is not None
+    had = _owners(_before(hands.evidence, join.seq))
+    return sum(rows[":".join(queue.split("/")[1:])]["owner"] != owner for queue, owner in had.items())
 
 
-def _counted(hands: Hands) -> int:
-    """Adds a member, and counts on the board whose row has another owner then."""
-    had = _owners_on_board(hands)
-    _add(hands)
-    hands.see()
-    return sum(had[key] != owner for key, owner in _owners_on_board(hands).items())
-
-
-def _join_once(hands: Hands) -> int:
-    hands.wait(DIVIDED_WITHIN_S)
-    hands.predict(6)
-    return _counted(hands)
-
-
-def _first(hands: Hands) -> None:
-    hands.say(_join_once(hands))
-    hands.why("shifted")
-
-
-def _solve(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(RING)
-    _set(hands, RING)
-    hands.say(_counted(hands))
-    hands.why("uneven")
-
-
-def _says_new_ones(hands: Hands) -> None:
-    _join_once(hands)
-    hands.say(hands.numbers["each"])
-
-
-def _circle(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("AVG_BY_CIRCLE")
-    _set(hands, "AVG_BY_CIRCLE")
-    _add(hands)
-    hands.see(DIVIDED_WITHIN_S)
-
-
-def _unchanged(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("AVG")
-    _add(hands)
-    hands.see(DIVIDED_WITHIN_S)
-
-
-def _together(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(RING)
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=RING))
-    _add(hands)
-    hands.see(2 * DIVIDED_WITHIN_S)
+SOLUTION = Solution(
+    SolvedStep(before=wait(DIVIDED_WITHIN_S), predict=6, do=ADD, say=_moved_on_the_board, why="shifted"),
+    SolvedStep(predict=RING, do=(_set(RING), wait(DIVIDED_WITHIN_S), ADD), say=_moved_on_the_board, why="uneven"),
+)
 
 
 NEW_ONES = _(
@@ -258,15 +207,10 @@ STRATEGIES = Lab(
             ),
             why=Question(
                 text=_("Why do existing members exchange queues?"),
-                kind=Choice(
-                    (
-                        (
-                            "shifted",
-                            _("Each member has a run of neighboring queues: a shorter run shifts all later ones."),
-                        ),
-                        ("load", _("The broker balances their load.")),
-                        ("chance", _("Queues are reassigned at random.")),
-                    )
+                kind=choice(
+                    shifted=_("Each member has a run of neighboring queues: a shorter run shifts all later ones."),
+                    load=_("The broker balances their load."),
+                    chance=_("Queues are reassigned at random."),
                 ),
                 right=lambda e: Truth("shifted"),
                 again=_(
@@ -311,12 +255,10 @@ STRATEGIES = Lab(
             ),
             why=Question(
                 text=_("What is the price?"),
-                kind=Choice(
-                    (
-                        ("uneven", _("Uneven shares: one member may have several times as many queues as another.")),
-                        ("slow", _("An assignment takes seconds instead of milliseconds.")),
-                        ("duplicates", _("Two members can own the same queue indefinitely.")),
-                    )
+                kind=choice(
+                    uneven=_("Uneven shares: one member may have several times as many queues as another."),
+                    slow=_("An assignment takes seconds instead of milliseconds."),
+                    duplicates=_("Two members can own the same queue indefinitely."),
                 ),
                 right=lambda e: Truth("uneven"),
                 again=_("Count the queues of each card: the ring distributes them by chance."),
@@ -327,11 +269,22 @@ STRATEGIES = Lab(
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("says new ones", "only the new member's queues move", NEW_ONES, _says_new_ones),
-        WrongScript("circle", "assigning in turns moves few queues", OTHER, _circle),
-        WrongScript("unchanged", "all strategies move the same number of queues", STILL_AVG, _unchanged),
-        WrongScript("together", "two simultaneous changes can be distinguished", TOGETHER, _together),
+        SOLUTION.wrong("says new ones", "only the new member's queues move", NEW_ONES).at(
+            1, say=lambda h: h.numbers["each"]
+        ),
+        SOLUTION.wrong("circle", "assigning in turns moves few queues", OTHER).at(
+            2,
+            predict="AVG_BY_CIRCLE",
+            do=(_set("AVG_BY_CIRCLE"), wait(DIVIDED_WITHIN_S), ADD),
+            within_s=DIVIDED_WITHIN_S,
+        ),
+        SOLUTION.wrong("unchanged", "all strategies move the same number of queues", STILL_AVG).at(
+            2, predict="AVG", do=ADD, within_s=DIVIDED_WITHIN_S
+        ),
+        SOLUTION.wrong("together", "two simultaneous changes can be distinguished", TOGETHER).at(
+            2, do=(_set(RING), ADD), within_s=2 * DIVIDED_WITHIN_S
+        ),
     ),
 )

@@ -1,12 +1,16 @@
 """Lab N1: one group, two subscriptions."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from dataclasses import replace
+
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.journal.events import ActionTaken, SubscriptionChanged
 from sandbox.kernel.chance import Chance
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.question_kinds import Choice, EventClick, Number
-from sandbox.labs.script import Hands
+from sandbox.labs.deeds import Deed, act, wait
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import EventClick, Number, choice
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -29,8 +33,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"], n["both"]),)),
+        topic(n, 4),
+        member(n, n["both"], actor=n["one"]),
         *(
             StartProducer(actor=f"shop-{tag}", topic=n["topic"], rate_per_s=n["rate"], tag=tag, key=f"{tag}-{{n}}")
             for tag in (n["lost"], n["kept"])
@@ -41,40 +45,30 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
     """The newest subscription of the topic that took another's place."""
     n = evidence.numbers
-    changes = [
-        entry
-        for entry in evidence.of(SubscriptionChanged, since=since)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]) and entry.event.replaced is not None
-    ]
-    return changes[-1] if changes else None
+    changes = evidence.of(SubscriptionChanged, since=since, group=n["group"], topic=n["topic"])
+    return last([entry for entry in changes if entry.event.replaced is not None])
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
     """Seqs of successes with messages of a tag that were begun after that moment."""
     return [
         row.seq
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=0)
-        if row.outcome == "SUCCESS" and row.key.startswith(f"{tag}-") and row.started_ms > from_ms
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=0, outcome="SUCCESS")
+        if row.key.startswith(f"{tag}-") and row.started_ms > from_ms
     ]
 
 
 def _is_replaced(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    started = evidence.actions("StartConsumer")
-    if not started:
-        return Verdict.not_yet(_("{other} has not joined yet."), other=n["other"])
+    if not (started := evidence.actions("StartConsumer")):
+        return Verdict.not_yet(_("{other} has not joined yet."))
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
-        return Verdict.wrong(
-            OTHER_GROUP, given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1].seq]
-        )
+        return Verdict.wrong(OTHER_GROUP, given=fields["group"], rests_on=[started[-1]])
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
-        return Verdict.wrong(
-            SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"], rests_on=[started[-1].seq]
-        )
-    passed_s = (evidence.now_ms - replaced.at_ms) // 1000
-    if passed_s < SETTLED_S + WATCH_S:
+        return Verdict.wrong(SAME, rests_on=[started[-1]])
+    if (passed_s := evidence.passed_s(replaced.at_ms)) < SETTLED_S + WATCH_S:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
@@ -82,7 +76,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
         _("{expression} replaced {replaced}."),
         expression=replaced.event.expression,
         replaced=str(replaced.event.replaced),
-        rests_on=[replaced.seq],
+        rests_on=[replaced],
     )
 
 
@@ -103,37 +97,29 @@ def _clicks(evidence: Evidence) -> Truth:
 
 def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
     """The newest change of each member's expression in this step."""
-    return {
-        entry.event.fields["actor"]: entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["expression"]
-    }
+    changes = evidence.actions("ChangeActor")
+    return {entry.event.fields["actor"]: entry for entry in changes if entry.event.fields["expression"]}
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, _changed(evidence)
     if not changed:
         return Verdict.not_yet(_("Each member still has its own subscription."))
-    mended = changed.get(n["other"])
-    if mended is None:
-        return Verdict.wrong(
-            FIRST, other=n["other"], kept=n["kept"], rests_on=[entry.seq for entry in changed.values()]
-        )
+    if (mended := changed.get(n["other"])) is None:
+        return Verdict.wrong(FIRST, rests_on=changed.values())
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
-        return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended.seq])
-    from_ms = mended.at_ms + SETTLED_S * 1000
-    passed_s = (evidence.now_ms - mended.at_ms) // 1000
-    read = _read(evidence, n["lost"], from_ms)
+        return Verdict.wrong(SWAPPED, expression=expression, rests_on=[mended])
+    passed_s = evidence.passed_s(mended.at_ms)
+    read = _read(evidence, n["lost"], mended.at_ms + SETTLED_S * 1000)
     if passed_s < SETTLED_S + WATCH_S or not read:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
         _("Messages with {lost} are consumed again, {count} so far."),
-        lost=n["lost"],
         count=len(read),
-        rests_on=[mended.seq, read[0], read[-1]],
+        rests_on=[mended, read[0], read[-1]],
     )
 
 
@@ -148,57 +134,25 @@ def _skipped(evidence: Evidence) -> Truth:
     return Truth(float(max(numbers) - min(numbers) + 1 - len(numbers)) if numbers else 0.0)
 
 
-def _first(hands: Hands, expression: str) -> None:
-    n = hands.numbers
-    hands.wait(20)
-    hands.predict("other")
-    hands.act(StartConsumer(actor=n["other"], group=n["group"], subscriptions=(Subscription(n["topic"], expression),)))
-    hands.see(60)
+def _join(expression: str) -> Deed:
+    return act(lambda n: member(n, n[expression], actor=n["other"]))
 
 
-def _second(hands: Hands) -> None:
-    _first(hands, hands.numbers["kept"])
-    hands.say("lost")
-    hands.why(str(hands.evidence.of(SubscriptionChanged, since=0)[-1].seq))
-    hands.predict("gone")
+def _subscribe(label: str, expression: str) -> Deed:
+    return act(lambda n: ChangeActor(actor=n[label], expression=n[expression]))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["other"], expression=hands.numbers["both"]))
-    hands.see(60)
-    hands.say(float(str(_skipped(hands.evidence).value)))
-    hands.why("passed")
-
-
-def _another_group(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict("nothing")
-    hands.act(
-        StartConsumer(actor=n["other"], group=f"{n['group']}-2", subscriptions=(Subscription(n["topic"], n["kept"]),))
-    )
-    hands.see(10)
-
-
-def _sees_nothing(hands: Hands) -> None:
-    _first(hands, hands.numbers["kept"])
-    hands.say("none")
-
-
-def _same_expression(hands: Hands) -> None:
-    _first(hands, hands.numbers["both"])
-
-
-def _changes_the_first(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["one"], expression=hands.numbers["both"]))
-    hands.see(30)
-
-
-def _swaps(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["other"], expression=hands.numbers["lost"]))
-    hands.see(30)
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(20),
+        predict="other",
+        do=_join("kept"),
+        within_s=60,
+        say="lost",
+        why=lambda h: str(h.evidence.of(SubscriptionChanged, since=0)[-1].seq),
+    ),
+    SolvedStep(predict="gone", do=_subscribe("other", "both"), within_s=60, say=answer_of(_skipped), why="passed"),
+)
 
 
 OTHER_GROUP = _("{given} is another group, which receives every message anyway; {other} must join {group}.")
@@ -230,25 +184,21 @@ TWO_SUBSCRIPTIONS = Lab(
             mark="header:subscription",
             predict=Question(
                 text=_("What will happen to messages with the tag {lost}?"),
-                kind=Choice(
-                    (
-                        ("nothing", _("{one} continues to read all of them.")),
-                        ("half", _("Those in the queues of {one} are read, the others are not.")),
-                        ("other", _("No member reads them any more.")),
-                    )
+                kind=choice(
+                    nothing=_("{one} continues to read all of them."),
+                    half=_("Those in the queues of {one} are read, the others are not."),
+                    other=_("No member reads them any more."),
                 ),
                 right=lambda e: Truth("other" if _unread(e).value == "lost" else "half"),
             ),
             check=_is_replaced,
             say=Question(
                 text=_("Which messages does no member read now?"),
-                kind=Choice(
-                    (
-                        ("lost", _("Those with {lost}.")),
-                        ("kept", _("Those with {kept}.")),
-                        ("both", _("All of them.")),
-                        ("none", _("None: all are read.")),
-                    )
+                kind=choice(
+                    lost=_("Those with {lost}."),
+                    kept=_("Those with {kept}."),
+                    both=_("All of them."),
+                    none=_("None: all are read."),
                 ),
                 right=_unread,
                 again=_("Look at the keys of the newest rows again: which tag still arrives?"),
@@ -270,11 +220,8 @@ TWO_SUBSCRIPTIONS = Lab(
             mark="header:subscription",
             predict=Question(
                 text=_("Will the skipped messages with {lost} be delivered now?"),
-                kind=Choice(
-                    (
-                        ("come", _("Yes, the broker kept them for the group.")),
-                        ("gone", _("No, the group never receives them.")),
-                    )
+                kind=choice(
+                    come=_("Yes, the broker kept them for the group."), gone=_("No, the group never receives them.")
                 ),
                 right=lambda e: Truth("gone" if _skipped(e).value else "come"),
             ),
@@ -290,12 +237,10 @@ TWO_SUBSCRIPTIONS = Lab(
             ),
             why=Question(
                 text=_("Why are they not delivered?"),
-                kind=Choice(
-                    (
-                        ("passed", _("The pulls and the committed offset have moved past them.")),
-                        ("deleted", _("The broker deleted them because no member subscribed to them.")),
-                        ("later", _("They are waiting for a retry.")),
-                    )
+                kind=choice(
+                    passed=_("The pulls and the committed offset have moved past them."),
+                    deleted=_("The broker deleted them because no member subscribed to them."),
+                    later=_("They are waiting for a retry."),
                 ),
                 right=lambda e: Truth("passed"),
                 again=_("They are still stored: open the messages of {topic}. Look at the committed offset."),
@@ -303,12 +248,22 @@ TWO_SUBSCRIPTIONS = Lab(
             hints=(_("Which member subscribes to {kept} only?"),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another group", "groups share messages", OTHER_GROUP, _another_group),
-        WrongScript("sees nothing", "each member gets what it subscribed to", NONE, _sees_nothing),
-        WrongScript("same expression", "a new member changes nothing by itself", SAME, _same_expression),
-        WrongScript("changes the first", "the newest subscription is enough", FIRST, _changes_the_first),
-        WrongScript("swaps", "members divide the tags among them", SWAPPED, _swaps),
+        SOLUTION.wrong("another group", "groups share messages", OTHER_GROUP).at(
+            1,
+            before=(),
+            predict="nothing",
+            do=act(lambda n: replace(member(n, n["kept"], actor=n["other"]), group=f"{n['group']}-2")),
+            within_s=10,
+        ),
+        SOLUTION.wrong("sees nothing", "each member gets what it subscribed to", NONE).at(1, say="none"),
+        SOLUTION.wrong("same expression", "a new member changes nothing by itself", SAME).at(1, do=_join("both")),
+        SOLUTION.wrong("changes the first", "the newest subscription is enough", FIRST).at(
+            2, do=_subscribe("one", "both"), within_s=30
+        ),
+        SOLUTION.wrong("swaps", "members divide the tags among them", SWAPPED).at(
+            2, do=_subscribe("other", "lost"), within_s=30
+        ),
     ),
 )
