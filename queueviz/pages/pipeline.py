@@ -120,10 +120,9 @@ def page_context(
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
     values = shell(request, visit, tab)
-    place = Place(slug, values["snapshot"], request.GET)
     return {
         **values,
-        "place": place,
+        "place": Place(slug, values["snapshot"], request.GET),
         "texts": texts(),
         "visit": visit,
         "live": live_config(place, readings or {}, channels or {}, tab=tab, **more),

@@ -88,10 +88,8 @@ class Host:
     async def close(self) -> None:
         """Close all sandboxes at once: the server stops."""
         self._closing = True
-        awake = [slot.slug for slot in self._registry.awake()]
-        await asyncio.gather(
-            *(self.sleep(slug, "server stop") for slug in awake), self.clusters.close(), return_exceptions=True
-        )
+        ends = [self.sleep(slot.slug, "server stop") for slot in self._registry.awake()]
+        await asyncio.gather(*ends, self.clusters.close(), return_exceptions=True)
 
     def run(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
         """Run a coroutine to its end; its outcome goes into `future`, unless the future was cancelled."""

@@ -21,12 +21,12 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_parts import ScriptPart, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -210,11 +210,11 @@ CUT = act(lambda n: PowerCut(broker=BROKER))
 START = act(lambda n: StartBroker(broker=BROKER))
 
 
-def _set(**changes: str) -> Deed:
+def _set(**changes: str) -> ScriptPart:
     return act(lambda n: ChangeBroker(broker=BROKER, changes=changes))
 
 
-def _replicate(**changes: str) -> Deed:
+def _replicate(**changes: str) -> ScriptPart:
     start_slave = act(lambda n: StartBroker(broker=BROKER, broker_id=SLAVE))
     return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, _see_loss
 

@@ -10,12 +10,12 @@ from sandbox.journal.events import (
     SendFailed,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.deeds import act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import done_to
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_parts import act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _

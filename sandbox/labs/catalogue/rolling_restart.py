@@ -7,7 +7,6 @@ from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import header
-from sandbox.labs.deeds import Deed, act, crash, restart, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
@@ -24,6 +23,7 @@ from sandbox.labs.restarts import (
     whole_round,
 )
 from sandbox.labs.script import Hands
+from sandbox.labs.script_parts import ScriptPart, act, crash, restart, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -177,12 +177,12 @@ def _of_crashes(evidence: Evidence) -> int:
     return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _renew(end: Callable[[str], Deed], *labels: str) -> Deed:
+def _renew(end: Callable[[str], ScriptPart], *labels: str) -> ScriptPart:
     """End and restart members one after another; each is away for a moment."""
     return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
-def _set(strategy: StrategyName) -> Deed:
+def _set(strategy: StrategyName) -> ScriptPart:
     return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
