@@ -120,12 +120,13 @@ def page_context(
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
     values = shell(request, visit, tab)
+    where = Place(slug, values["snapshot"], request.GET)
     return {
         **values,
-        "place": Place(slug, values["snapshot"], request.GET),
+        "place": where,
         "texts": texts(),
         "visit": visit,
-        "live": live_config(place, readings or {}, channels or {}, tab=tab, **more),
+        "live": live_config(where, readings or {}, channels or {}, tab=tab, **more),
     }
 
 
