@@ -194,7 +194,7 @@ class Driver:
 
     @staticmethod
     def _unless_too_fast(answer: httpx.Response) -> httpx.Response | None:
-        return None if answer.status_code == 429 and "at once" in answer.text else answer
+        return None if answer.status_code == 429 and "in a short time" in answer.text else answer
 
     def snapshot(self) -> dict[str, Any]:
         answer = self.http.get(self.address)

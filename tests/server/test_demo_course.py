@@ -72,7 +72,7 @@ def test_six_students_come_and_each_has_a_state_of_its_own(
     class_of_six.send_signal(signal.SIGINT)
     assert class_of_six.wait(30) == 0
     said = (tmp_path / "said").read_text()
-    assert "The class is over." in said
+    assert "The class has ended." in said
     assert "Traceback" not in said
     assert PASSWORD not in said
     again = run("demo_course", "--students", "1", "--minutes", "0.01", "--url", own_server.url, home=home)
