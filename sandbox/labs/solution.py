@@ -54,8 +54,12 @@ class Solution:
         self.steps = steps
 
     def __call__(self, hands: Hands) -> None:
-        for step in self.steps:
-            step.play(hands)
+        for number, step in enumerate(self.steps, start=1):
+            try:
+                step.play(hands)
+            except Exception as error:
+                error.add_note(f"step {number}")
+                raise
 
     def changed(self, step: int, **changes: Any) -> "Solution":
         """Return the solution with other fields of one step, which counts from 1."""
