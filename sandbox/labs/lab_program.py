@@ -22,12 +22,12 @@ Replace every text that begins with {mark}; then `manage.py lab check` this file
 
 from sandbox.control.actions import {actions}
 from sandbox.kernel.chance import Chance
-from sandbox.labs.deeds import wait
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.lab import Lab, Question, Step
 from sandbox.labs.placeholders import carried_out, truth
 from sandbox.labs.question_kinds import Number
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import wait
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
@@ -49,7 +49,7 @@ def _step_{number}(evidence: Evidence) -> Verdict:
 
 '''
 
-DEED = """
+DONE = """
 def _do_{number}(hands: Hands) -> None:
 {body}
 
@@ -228,12 +228,12 @@ def _done(action: Action) -> str:
 def _solution(later: tuple[Later, ...], acts: list[Call]) -> str:
     """The script that solves: a function for each action, and a step that does it."""
     numbered = list(enumerate(zip(later, acts, strict=True), start=1))
-    deeds = "".join(DEED.format(number=number, body="\n".join(_deed(step, act))) for number, (step, act) in numbered)
+    done = "".join(DONE.format(number=number, body="\n".join(_done_in(step, act))) for number, (step, act) in numbered)
     steps = "\n".join(f"    SolvedStep(predict=0, do=_do_{number}, say=0)," for number, _ in numbered)
-    return deeds + SOLUTION.format(steps=steps)
+    return done + SOLUTION.format(steps=steps)
 
 
-def _deed(step: Later, act: Call) -> list[str]:
+def _done_in(step: Later, act: Call) -> list[str]:
     body = []
     if step.waited_ms > 0:
         cut = f"  # there it was {step.waited_ms / 1000:g} s" if step.waited_ms > WAIT_MS_MAX else ""

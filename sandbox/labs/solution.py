@@ -12,10 +12,10 @@ wrong=(SOLUTION.wrong("says the burst", "everything comes again", BURST).at(2, s
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sandbox.labs.deeds import Deed, do_all
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Truth, WrongScript
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act_all
 
 Reply = float | str | Callable[[Hands], float | str]
 """An answer, or a function that reads it: from the board, a page or the journal."""
@@ -27,18 +27,18 @@ class SolvedStep(NamedTuple):
     `before`: what precedes the prediction.  `within_s`: how long the script waits for what `do` causes.
     """
 
-    do: Deed = ()
+    do: Acts = ()
     predict: Reply | None = None
     say: Reply | None = None
     why: Reply | None = None
-    before: Deed = ()
+    before: Acts = ()
     within_s: float = 180
 
     def play(self, hands: Hands) -> None:
-        do_all(self.before, hands)
+        act_all(self.before, hands)
         if self.predict is not None:
             hands.predict(_read(self.predict, hands))
-        do_all(self.do, hands)
+        act_all(self.do, hands)
         if self.within_s:
             hands.see(self.within_s)
         if self.say is not None:

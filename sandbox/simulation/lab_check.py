@@ -57,7 +57,7 @@ def _stopped(lab: Lab, error: Exception) -> str:
 def graded_the_same(played: Played) -> bool:
     [graded] = grade(played.entries)
     return (
-        graded.found == graded.live
+        graded.replayed == graded.live
         and graded.attempt.verdict == played.attempt.verdict
         and graded.attempt.receipts.kept == played.attempt.receipts.kept
     )

@@ -207,7 +207,7 @@ def test_a_file_is_played_and_its_second_attempt_has_other_names(
         (
             "from sandbox.labs.script import Hands",
             "from sandbox.labs.script import Feet",
-            "line 22: ImportError, cannot import name 'Feet'",
+            "line 21: ImportError, cannot import name 'Feet'",
         ),
         ('number="T1"', 'number="3"', "there is a lab 3, crash-and-stop, already. Choose another"),
         ('template="', 'template="no-', "Template no-orders-bare does not exist."),

@@ -7,12 +7,12 @@ from sandbox.control.actions import Action
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import header
-from sandbox.labs.deeds import crash, restart, send, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import finished_twice, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.queue_moves import given_again
+from sandbox.labs.script_acts import crash, restart, send, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

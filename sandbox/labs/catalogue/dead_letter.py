@@ -3,10 +3,10 @@
 from sandbox.control.actions import Action, ChangeActor, ResendMessage, RowToSend, SendMessages
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
 from sandbox.kernel.chance import Chance
-from sandbox.labs.deeds import act, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
+from sandbox.labs.script_acts import act, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

@@ -3,12 +3,12 @@
 from sandbox.control.actions import Action, ChangeActor
 from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
-from sandbox.labs.deeds import Deed, act, crash, restart, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, crash, restart, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -120,11 +120,11 @@ def _made_rows(evidence: Evidence) -> Truth:
     return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
 
 
-def _upsert(*labels: str) -> Deed:
+def _upsert(*labels: str) -> Acts:
     return tuple(_set(label) for label in labels)
 
 
-def _set(label: str) -> Deed:
+def _set(label: str) -> Acts:
     return act(lambda n: ChangeActor(actor=n[label], handler=UPSERT))
 
 

@@ -4,12 +4,12 @@ from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartPro
 from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board, header
-from sandbox.labs.deeds import act
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import finished_per_s, lag_at
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import act
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

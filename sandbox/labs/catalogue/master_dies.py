@@ -5,11 +5,11 @@ from collections import Counter
 from sandbox.control.actions import Action, KillBroker, StartBroker
 from sandbox.journal.events import ActionTaken, BrokerStarted, LockLapsed, LocksLost, PullAnswered, QueueLocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.deeds import act, send, wait
 from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
+from sandbox.labs.script_acts import act, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _

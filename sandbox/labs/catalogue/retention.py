@@ -11,12 +11,12 @@ from sandbox.journal.events import (
 )
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import row
-from sandbox.labs.deeds import act, restart, stop, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import act, restart, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

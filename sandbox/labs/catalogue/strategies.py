@@ -5,12 +5,12 @@ from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
-from sandbox.labs.deeds import Deed, act, wait
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.evidence_measures import assignments
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -138,7 +138,7 @@ def _by_ring(evidence: Evidence) -> Verdict:
 ADD = act(lambda n: StartConsumer(group=n["group"]))
 
 
-def _set(strategy: StrategyName) -> Deed:
+def _set(strategy: StrategyName) -> Acts:
     return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 

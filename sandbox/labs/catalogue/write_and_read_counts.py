@@ -4,12 +4,12 @@ from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
 from sandbox.labs.board import board
-from sandbox.labs.deeds import change_topic
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import change_topic
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

@@ -3,9 +3,9 @@
 import pytest
 
 from sandbox.control.actions import CrashActor, SendMessages
-from sandbox.labs.deeds import act, crash, do_all, send, wait
 from sandbox.labs.evidence import Numbers
 from sandbox.labs.script import Hands, Play
+from sandbox.labs.script_acts import act, act_all, crash, send, wait
 from sandbox.labs.solution import Solution, SolvedStep
 
 
@@ -87,7 +87,7 @@ def test_an_unknown_change_is_refused() -> None:
         wrong(2, says=3)
 
 
-def test_a_deed_that_fails_names_its_step() -> None:
+def test_an_act_that_fails_names_its_step() -> None:
     def fail(hands: Hands) -> None:
         raise LookupError("nothing is there")
 
@@ -96,7 +96,7 @@ def test_a_deed_that_fails_names_its_step() -> None:
     assert caught.value.__notes__ == ["step 2"]
 
 
-def test_deeds_name_members_by_number_or_label() -> None:
+def test_acts_name_members_by_number_or_label() -> None:
     notes = Notes()
-    do_all((crash("one", "shop"), act(lambda n: SendMessages(topic=n["topic"], count=1))), notes)  # type: ignore[arg-type]
+    act_all((crash("one", "shop"), act(lambda n: SendMessages(topic=n["topic"], count=1))), notes)  # type: ignore[arg-type]
     assert notes.lines == [CrashActor(actor="left"), CrashActor(actor="shop"), SendMessages(topic="orders", count=1)]
