@@ -9,10 +9,10 @@ from sandbox.labs.catalogue import LABS
 
 
 class Graded(NamedTuple):
-    """`found`: derived again; `live`: what the journal has of it; `took_ms`: by step that is met, from its opening."""
+    """`replayed`: derived again; `live`: what the journal has; `took_ms`: by step that is met, from its opening."""
 
     attempt: Attempt
-    found: tuple[StepMet | LabFinished, ...]
+    replayed: tuple[StepMet | LabFinished, ...]
     live: tuple[StepMet | LabFinished, ...]
     took_ms: tuple[int, ...]
 

@@ -15,7 +15,7 @@ SHOWN_CHARS = 60  # of a value in a text
 ANSWER_MIN = 1  # of a step, besides its wait
 OF_SYSTEM = re.compile(r"%(RETRY|DLQ)%")
 
-HEAD = '''"""Lab {slug}, made from a board: what was done there is played again by `_solve`.
+HEAD = '''"""Lab {slug}, made from a board: what was done there is played again by `SOLUTION`.
 
 Replace every text that begins with {mark}; then `manage.py lab check` this file until it says nothing more.{notes}
 """
@@ -23,10 +23,12 @@ Replace every text that begins with {mark}; then `manage.py lab check` this file
 from sandbox.control.actions import {actions}
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers
-from sandbox.labs.lab import Lab, Question, Step, WrongScript
+from sandbox.labs.lab import Lab, Question, Step
 from sandbox.labs.placeholders import carried_out, truth
 from sandbox.labs.question_kinds import Number
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import wait
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -47,18 +49,18 @@ def _step_{number}(evidence: Evidence) -> Verdict:
 
 '''
 
-SCRIPTS = '''
-def _solve(hands: Hands) -> None:
-{solve}
+DONE = """
+def _do_{number}(hands: Hands) -> None:
+{body}
 
+"""
 
-def _nothing(hands: Hands) -> None:
-    """{mark}: do what students do who have the misconception."""
-    hands.predict(0)
-    hands.wait(60)
+SOLUTION = """
+SOLUTION = Solution(
+{steps}
+)
 
-
-'''
+"""
 
 STEP = """        Step(
             title=_("{mark}: the title of step {number}"),
@@ -87,13 +89,10 @@ LAB = """LAB = Lab(
 {allowed}
     steps=(
 {steps}    ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript(
-            "nothing",
-            "{mark}: the misconception",
-            _("{mark}: the sentence that answers it"),
-            _nothing,
+        SOLUTION.wrong("nothing", "{mark}: the misconception", _("{mark}: the sentence that answers it")).at(
+            1, do=wait(60), within_s=0
         ),
     ),
 )
@@ -133,7 +132,7 @@ def lab_program(run: SavedRun) -> str:
         steps=steps,
         allowed="\n".join(Call("frozenset", (Call("", allowed, "", "{}"),), "allowed=").lines(4, ",")),
     )
-    return head + checks + SCRIPTS.format(mark=MARK, solve="\n".join(_solve(run.later, acts))) + lab
+    return head + checks + _solution(run.later, acts) + lab
 
 
 class _Names:
@@ -226,15 +225,20 @@ def _done(action: Action) -> str:
     return f"{MARK}: ask for what was done here, {name_of(action)}: {values}".replace("{", "{{").replace("}", "}}")
 
 
-def _solve(later: tuple[Later, ...], acts: list[Call]) -> Iterable[str]:
+def _solution(later: tuple[Later, ...], acts: list[Call]) -> str:
+    """The script that solves: a function for each action, and a step that does it."""
+    numbered = list(enumerate(zip(later, acts, strict=True), start=1))
+    done = "".join(DONE.format(number=number, body="\n".join(_done_in(step, act))) for number, (step, act) in numbered)
+    steps = "\n".join(f"    SolvedStep(predict=0, do=_do_{number}, say=0)," for number, _ in numbered)
+    return done + SOLUTION.format(steps=steps)
+
+
+def _done_in(step: Later, act: Call) -> list[str]:
     body = []
-    for step, act in zip(later, acts, strict=True):
-        body.append("    hands.predict(0)")
-        if step.waited_ms > 0:
-            cut = f"  # there it was {step.waited_ms / 1000:g} s" if step.waited_ms > WAIT_MS_MAX else ""
-            body.append(f"    hands.wait({min(step.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
-        body += Call("hands.act", (act,)).lines(4)
-        body += ["    hands.see()", "    hands.say(0)"]
+    if step.waited_ms > 0:
+        cut = f"  # there it was {step.waited_ms / 1000:g} s" if step.waited_ms > WAIT_MS_MAX else ""
+        body.append(f"    hands.wait({min(step.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
+    body += Call("hands.act", (act,)).lines(4)
     needs_numbers = any('n["' in line or "{n['" in line for line in body)
     return ["    n = hands.numbers", *body] if needs_numbers else body
 

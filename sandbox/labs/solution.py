@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Truth, WrongScript
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, do_all
+from sandbox.labs.script_acts import Acts, act_all
 
 Reply = float | str | Callable[[Hands], float | str]
 """An answer, or a function that reads it: from the board, a page or the journal."""
@@ -27,18 +27,18 @@ class SolvedStep(NamedTuple):
     `before`: what precedes the prediction.  `within_s`: how long the script waits for what `do` causes.
     """
 
-    do: ScriptPart = ()
+    do: Acts = ()
     predict: Reply | None = None
     say: Reply | None = None
     why: Reply | None = None
-    before: ScriptPart = ()
+    before: Acts = ()
     within_s: float = 180
 
     def play(self, hands: Hands) -> None:
-        do_all(self.before, hands)
+        act_all(self.before, hands)
         if self.predict is not None:
             hands.predict(_read(self.predict, hands))
-        do_all(self.do, hands)
+        act_all(self.do, hands)
         if self.within_s:
             hands.see(self.within_s)
         if self.say is not None:
@@ -54,8 +54,12 @@ class Solution:
         self.steps = steps
 
     def __call__(self, hands: Hands) -> None:
-        for step in self.steps:
-            step.play(hands)
+        for number, step in enumerate(self.steps, start=1):
+            try:
+                step.play(hands)
+            except Exception as error:
+                error.add_note(f"step {number}")
+                raise
 
     def changed(self, step: int, **changes: Any) -> "Solution":
         """Return the solution with other fields of one step, which counts from 1."""

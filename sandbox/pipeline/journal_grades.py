@@ -152,7 +152,7 @@ def _differences(graded_attempt: Graded) -> Iterator[Row]:
 
     The recomputed grade may be ahead of the live one if the server was killed before it wrote that.
     """
-    for live, replayed in zip_longest(graded_attempt.live, graded_attempt.found):
+    for live, replayed in zip_longest(graded_attempt.live, graded_attempt.replayed):
         if live != replayed:
             yield _step_of(live or replayed), _said(live), _said(replayed)
 

@@ -50,13 +50,14 @@ def judge(lab: Lab, script: str, seed: int) -> Judged:
 def _stopped(lab: Lab, error: Exception) -> str:
     text = f"{error} {error.hint}".strip() if isinstance(error, ActionRefused) else f"{type(error).__name__}: {error}"
     line = line_in(FILES[lab.slug], error) if lab.slug in FILES else 0
-    return f"line {line}: {text}" if line else text
+    location = f"line {line}" if line else ", ".join(getattr(error, "__notes__", []))
+    return f"{location}: {text}" if location else text
 
 
 def graded_the_same(played: Played) -> bool:
     [graded] = grade(played.entries)
     return (
-        graded.found == graded.live
+        graded.replayed == graded.live
         and graded.attempt.verdict == played.attempt.verdict
         and graded.attempt.receipts.kept == played.attempt.receipts.kept
     )

@@ -129,7 +129,7 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     assert site.act(action="ChangeActor", actor="B", work_ms="60000") == 204
     site.until("document.querySelector('.cons[data-actor=B] [data-meter=threads] b').textContent.startsWith('2')")
     crashed.get_by_role("button", name="Crash").click()
-    expect(dialog.locator(".foretold")).to_contain_text(re.compile(r"Up to \d+ messages come twice"))
+    expect(dialog.locator(".foretold")).to_contain_text(re.compile(r"Up to \d+ messages are redelivered"))
     dialog.get_by_role("button", name="Crash").click()
     expect(crashed.locator(".state")).to_have_text("Crashed")
     expect(crashed.get_by_role("button", name="Restart")).to_be_visible()

@@ -32,7 +32,9 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
     queues, now, members = map(int, re.findall(r"has (\d+)", panel.locator("#lab-now > p").first.inner_text()))
     for have in range(now + 1, members + 1):
         page.get_by_role("button", name=re.compile("Add consumer")).click()
-        expect(panel.locator(".said")).to_contain_text(f"{have} of {members}" if have < members else "are divided")
+        expect(panel.locator(".said")).to_contain_text(
+            f"{have} of {members}" if have < members else "have been assigned"
+        )
     page.get_by_role("button", name="20×").click()
     expect(panel.get_by_label("Count on the board")).to_be_visible(timeout=3 * PATIENCE_MS)
     panel.get_by_label("Count on the board").fill("0")

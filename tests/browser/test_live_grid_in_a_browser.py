@@ -29,7 +29,7 @@ def test_a_broadcast_a_freeze_a_healing_and_a_teacher_in_control_reach_the_stude
     expect(lab.locator("#hold")).to_contain_text("Your teacher stopped time for all students.")
     expect(grid.locator(".tile .word")).to_contain_text("time stopped")
     grid.keyboard.press("Shift+B")
-    answered(grid, "Go on: 1 sandboxes")
+    answered(grid, "Continue: 1 sandboxes")
     expect(lab.locator("#hold")).to_be_hidden()
     grid.locator("#heal").click()
     answered(grid, "Heal all: 1 sandboxes")

@@ -53,7 +53,11 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
         422,
         "whole number",
     ),
-    ({"action": "ChangeGroup", "group": "nobody", "changes": {"retry_max_times": 3}}, 404, "Group nobody does not exist"),
+    (
+        {"action": "ChangeGroup", "group": "nobody", "changes": {"retry_max_times": 3}},
+        404,
+        "Group nobody does not exist",
+    ),
     ({"action": "ChangeGroup", "group": "order-svc", "changes": {"speed": 3}}, 422, "Setting speed does not exist"),
     ({"action": "ChangeBroker", "broker": "broker-a", "changes": {"speed": 3}}, 422, "Setting speed does not exist"),
     ({"action": "ChangeBroker", "broker": "broker-z", "changes": {}}, 404, "Broker broker-z does not exist"),

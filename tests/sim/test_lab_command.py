@@ -122,42 +122,23 @@ def filled_in(text: str) -> str:
     """As a teacher would: her words, three misconceptions, and checks that say what is to be seen."""
     text = re.sub(rf"{MARK}: [^\"\n]*", "Words of a teacher.", text)
     text = text.replace("right=truth", "right=lambda _: Truth(0.0)")
-    text = text.replace("lab import Lab, Question, Step, WrongScript", "lab import *  # noqa").replace(
+    text = text.replace("lab import Lab, Question, Step", "lab import *  # noqa").replace(
         "to_fill_in import carried_out, truth", "to_fill_in import carried_out; from sandbox.labs.lab import Truth"
     )
     head, _, _ = text.partition("    wrong=(")
     head = head.replace('again=_("Words of a teacher.")', 'again=_("Look again at {topic}; it is not {given}.")', 1)
     return (
-        head.replace("LAB = Lab(", WRONG + "LAB = Lab(")
+        head
         + """    wrong=(
-        WrongScript("none", "a crash mends itself", "{action} has not been carried out yet.", _nothing),
-        WrongScript("seven", "seven", "Look again at {topic}; it is not {given}.", _says_seven),
-        WrongScript("too early", "too early", "Words of a teacher.", _says_at_once),
+        SOLUTION.wrong("none", "a crash mends itself", "{action} has not been carried out yet.").at(
+            1, do=wait(60), within_s=0
+        ),
+        SOLUTION.wrong("seven", "seven", "Look again at {topic}; it is not {given}.").at(1, say=7),
+        SOLUTION.wrong("too early", "too early", "Words of a teacher.").at(2, say=7),
     ),
 )
 """
     )
-
-
-WRONG = """def _says_seven(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(CrashActor(actor="A"))
-    hands.see()
-    hands.say(7)
-
-
-def _says_at_once(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(CrashActor(actor="A"))
-    hands.see()
-    hands.say(0)
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see()
-    hands.say(7)
-
-
-"""
 
 
 def checked(file: Path, *words: str) -> tuple[int, str]:
@@ -219,7 +200,7 @@ def test_a_file_is_played_and_its_second_attempt_has_other_names(
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("def _solve(hands: Hands) -> None:", "def _solve(hands", ": this is not Python ('(' was never closed)."),
+        ("def _do_1(hands: Hands) -> None:", "def _do_1(hands", ": this is not Python ('(' was never closed)."),
         ("LAB = Lab(", "OTHER = Lab(", "has no lab. Name it so: LAB = Lab(...)."),
         ("            check=_step_1,\n", "", "Step lacks check. docs/labs.md says what it is for."),
         ("check=_step_1,", "check=None,", "step 1 has no check. Give it a function"),
@@ -254,3 +235,10 @@ def test_a_script_that_is_refused_is_said_with_its_line(saved: str, tmp_path: Pa
     assert code == 1
     assert f"script solve stopped: line {line}: Actor Z does not exist." in said_then
     assert "The lab has an empty text: title." in said_then
+
+
+def test_an_answer_that_is_refused_is_said_with_its_step(saved: str, tmp_path: Path, labs_of_files: None) -> None:
+    text = saved.replace("do=_do_2, say=0)", 'do=_do_2, say="none")')
+    code, said_then = checked(written(tmp_path, text))
+    assert code == 1
+    assert "script solve stopped: step 2: 'none' is not a number." in said_then

@@ -262,7 +262,7 @@ def test_the_journal_files_alone_give_the_same_grade(tmp_path: Path) -> None:
         world.sleep()
         rows = list(rows_since(tmp_path / "sandboxes" / "world" / "journal", 0))
     [graded] = grade(map(from_row, rows))
-    assert graded.found == graded.live
+    assert graded.replayed == graded.live
     assert [type(event) for event in graded.live] == [StepMet] * len(LAB.steps) + [LabFinished]
     assert graded.attempt.met == live.met
     assert graded.attempt.receipts.kept == live.receipts.kept

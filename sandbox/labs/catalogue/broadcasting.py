@@ -7,7 +7,7 @@ from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script_parts import act, crash, restart, send, wait
+from sandbox.labs.script_acts import act, crash, restart, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

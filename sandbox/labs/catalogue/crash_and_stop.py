@@ -12,7 +12,7 @@ from sandbox.labs.evidence_measures import finished_twice, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.queue_moves import given_again
-from sandbox.labs.script_parts import crash, restart, send, stop, wait
+from sandbox.labs.script_acts import crash, restart, send, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

@@ -18,7 +18,7 @@ from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, wait
+from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -160,7 +160,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
     )
 
 
-def _prepare(handler: str) -> ScriptPart:
+def _prepare(handler: str) -> Acts:
     def until_prepared(hands: Hands) -> None:
         while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
             hands.wait(0.5)
@@ -172,7 +172,7 @@ def _prepare(handler: str) -> ScriptPart:
     )
 
 
-def _finish(*outcomes: Literal["commit", "rollback"]) -> ScriptPart:
+def _finish(*outcomes: Literal["commit", "rollback"]) -> Acts:
     def finish(hands: Hands) -> None:
         for prepared, outcome in zip(_prepared(hands.evidence, since=0), outcomes, strict=False):
             hands.act(EndTransaction(transaction_id=prepared.event.transaction_id, outcome=outcome))

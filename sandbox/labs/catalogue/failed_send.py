@@ -8,7 +8,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, first
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
-from sandbox.labs.script_parts import ScriptPart, act, send, wait
+from sandbox.labs.script_acts import Acts, act, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -142,11 +142,11 @@ def _status(evidence: Evidence) -> Truth:
     return Truth(failures[-1].event.status, (failures[-1].seq,)) if failures else Truth("none")
 
 
-def _send(name: str) -> ScriptPart:
+def _send(name: str) -> Acts:
     return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name]))
 
 
-def _cut(a: str, b: str, *, one_way: bool = True) -> ScriptPart:
+def _cut(a: str, b: str, *, one_way: bool = True) -> Acts:
     return act(lambda n: CutLink(a=a, b=b, one_way=one_way))
 
 

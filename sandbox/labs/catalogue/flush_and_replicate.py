@@ -26,7 +26,7 @@ from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, wait
+from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -54,20 +54,15 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 def _setting(evidence: Evidence, key: str, before: int) -> str:
     """As it was set last before an event."""
-    values = [
-        entry.event.changes[key]
-        for entry in evidence.of(BrokerConfigChanged, since=0)
-        if entry.seq < before and key in entry.event.changes
-    ]
+    changes = evidence.of(BrokerConfigChanged, since=0)
+    values = [entry.event.changes[key] for entry in changes if entry.seq < before and key in entry.event.changes]
     return str(values[-1]) if values else SETTINGS[key]
 
 
 def _slave_runs(evidence: Evidence, before: int) -> bool:
     moves: list[Seen[Any]] = [*evidence.of(BrokerStarted, since=0), *evidence.of(BrokerStopped, since=0)]
     mine = [
-        entry
-        for entry in sorted(moves)
-        if entry.event.broker == BROKER and entry.event.broker_id == SLAVE and entry.seq < before
+        row for row in sorted(moves) if (row.event.broker, row.event.broker_id) == (BROKER, SLAVE) and row.seq < before
     ]
     return bool(mine) and isinstance(mine[-1].event, BrokerStarted)
 
@@ -81,11 +76,8 @@ def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | 
     """The newest send and the power cut after it, or what is missing."""
     if not (sent := sends(evidence)):
         return Verdict.not_yet(_("No message has been sent to {topic} yet."))
-    killed = [
-        entry
-        for entry in evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
-        if entry.event.how != "power_cut"
-    ]
+    stops = evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
+    killed = [entry for entry in stops if entry.event.how != "power_cut"]
     lost = evidence.of(UnflushedLost, since=sent[-1].seq, broker=BROKER)
     if killed and not lost:
         return Verdict.wrong(KILLED, rests_on=[killed[0]])
@@ -210,11 +202,11 @@ CUT = act(lambda n: PowerCut(broker=BROKER))
 START = act(lambda n: StartBroker(broker=BROKER))
 
 
-def _set(**changes: str) -> ScriptPart:
+def _set(**changes: str) -> Acts:
     return act(lambda n: ChangeBroker(broker=BROKER, changes=changes))
 
 
-def _replicate(**changes: str) -> ScriptPart:
+def _replicate(**changes: str) -> Acts:
     start_slave = act(lambda n: StartBroker(broker=BROKER, broker_id=SLAVE))
     return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, _see_loss
 

@@ -11,7 +11,7 @@ from sandbox.labs.evidence import Evidence, Numbers, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, stop
+from sandbox.labs.script_acts import Acts, act, stop
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -137,7 +137,7 @@ def _even_share(evidence: Evidence) -> Truth:
     return Truth(_hottest_percent(evidence, started[-1].at_ms + 2_000) if started else 0.0)
 
 
-def _start_another(key: str, rate: float | None = None) -> ScriptPart:
+def _start_another(key: str, rate: float | None = None) -> Acts:
     """A second producer, with another key, or another rate."""
     fields: dict[str, Any] = {"actor": "shop-2", "selector": "hash"}
     return act(lambda n: StartProducer(topic=n["topic"], rate_per_s=rate or n["rate"], key=n.get(key, key), **fields))

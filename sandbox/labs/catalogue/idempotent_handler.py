@@ -8,7 +8,7 @@ from sandbox.labs.evidence_measures import unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, crash, restart, send, wait
+from sandbox.labs.script_acts import Acts, act, crash, restart, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -120,11 +120,11 @@ def _made_rows(evidence: Evidence) -> Truth:
     return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
 
 
-def _upsert(*labels: str) -> ScriptPart:
+def _upsert(*labels: str) -> Acts:
     return tuple(_set(label) for label in labels)
 
 
-def _set(label: str) -> ScriptPart:
+def _set(label: str) -> Acts:
     return act(lambda n: ChangeActor(actor=n[label], handler=UPSERT))
 
 

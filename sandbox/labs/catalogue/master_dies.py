@@ -9,7 +9,7 @@ from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, queu
 from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
-from sandbox.labs.script_parts import act, send, wait
+from sandbox.labs.script_acts import act, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _

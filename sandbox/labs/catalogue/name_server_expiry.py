@@ -1,5 +1,7 @@
 """Lab 16: how long a dead broker stays in the routes."""
 
+from typing import Any
+
 from sandbox.control.actions import Action, HangBroker, KillBroker, ResumeBroker, StartProducer
 from sandbox.journal.events import (
     ActionTaken,
@@ -15,7 +17,7 @@ from sandbox.labs.evidence_measures import done_to
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Answer, Choice, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import act, wait
+from sandbox.labs.script_acts import act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
@@ -82,23 +84,18 @@ def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[Sen
     return [entry for entry in failed if entry.event.client_id in _producers(evidence)]
 
 
-def _spread(evidence: Evidence, change: Seen[RouteChanged]) -> tuple[int, int]:
-    """Seconds until the first and the last client had the new route."""
-    after = sorted(round((entry.at_ms - change.at_ms) / 1000) for entry in _learned(evidence, change.seq).values())
-    return after[0], after[-1]
-
-
-def _waiting(evidence: Evidence, change: Seen[RouteChanged]) -> Verdict | None:
-    """None: all clients have learned it."""
-    if not (left := [label for label in (SHOP, *MEMBERS) if label not in _learned(evidence, change.seq)]):
-        return None
-    return Verdict.not_yet(
-        _("{count} clients still use the old route, including {first}."), count=len(left), first=left[0]
-    )
-
-
-def _facts(evidence: Evidence, action: Seen[ActionTaken], change: Seen[RouteChanged]) -> list[int]:
-    return [action.seq, change.seq, *(entry.seq for entry in _learned(evidence, change.seq).values())]
+def _once_learned(
+    evidence: Evidence, change: Seen[RouteChanged], text: str, *rests_on: Seen[Any], **values: Any
+) -> Verdict:
+    """Met when all clients have the changed route: with the seconds until the first and the last one had it."""
+    learned = _learned(evidence, change.seq)
+    if left := [label for label in (SHOP, *MEMBERS) if label not in learned]:
+        return Verdict.not_yet(
+            _("{count} clients still use the old route, including {first}."), count=len(left), first=left[0]
+        )
+    after = sorted(round((entry.at_ms - change.at_ms) / 1000) for entry in learned.values())
+    rests = [*rests_on, change, *learned.values()]
+    return Verdict.met(text, first_s=after[0], last_s=after[-1], rests_on=rests, **values)
 
 
 def _is_forgotten(evidence: Evidence) -> Verdict:
@@ -110,30 +107,22 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{missing} is not running yet."), missing=missing[0])
     if hang is None:
         return Verdict.not_yet(_("{broker} is still answering."))
-    expired, heard = _changed(evidence, "expired", hang.seq), _last_heartbeat(evidence, hang)
-    waiting = None if expired is None else _waiting(evidence, expired)
-    resumed = done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
-    if resumed is not None and (expired is None or waiting is not None):
-        return Verdict.wrong(RESUMED, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang, resumed])
-    if expired is None:
-        return Verdict.not_yet(
+    heard, resumed = _last_heartbeat(evidence, hang), done_to(evidence, BROKER, "ResumeBroker", since=hang.seq)
+    if (expired := _changed(evidence, "expired", hang.seq)) is None:
+        verdict = Verdict.not_yet(
             _("{broker} has been silent for {silent_s} s, and is still in the routes."),
             silent_s=round((evidence.now_ms - heard.at_ms) / 1000),
         )
-    if waiting is not None:
-        return waiting
-    first_s, last_s = _spread(evidence, expired)
-    return Verdict.met(
-        _(
+    else:
+        text = _(
             "{broker} was dropped {silent_s} s after its last registration. The clients received the new route "
             "{first_s} to {last_s} s later, after {failed} messages of {shop} had failed."
-        ),
-        silent_s=round((expired.at_ms - heard.at_ms) / 1000),
-        first_s=first_s,
-        last_s=last_s,
-        failed=len(_failures(evidence, hang.seq, retried=False)),
-        rests_on=[heard, *_facts(evidence, hang, expired)],
-    )
+        )
+        silent_s, failed = round((expired.at_ms - heard.at_ms) / 1000), _failures(evidence, hang.seq, retried=False)
+        verdict = _once_learned(evidence, expired, text, heard, hang, silent_s=silent_s, failed=len(failed))
+    if resumed is not None and not verdict.is_met:
+        return Verdict.wrong(RESUMED, hung_s=round((resumed.at_ms - hang.at_ms) / 1000), rests_on=[hang, resumed])
+    return verdict
 
 
 def _last_heartbeat(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
@@ -163,15 +152,8 @@ def _is_back(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{broker} is still hung."))
     if (registered := _changed(evidence, "registered", resumed.seq)) is None:
         return Verdict.not_yet(_("{broker} has not registered yet."))
-    if waiting := _waiting(evidence, registered):
-        return waiting
-    first_s, last_s = _spread(evidence, registered)
-    return Verdict.met(
-        _("{broker} registered again by itself; the clients received the route {first_s} to {last_s} s later."),
-        first_s=first_s,
-        last_s=last_s,
-        rests_on=_facts(evidence, resumed, registered),
-    )
+    text = _("{broker} registered again by itself; the clients received the route {first_s} to {last_s} s later.")
+    return _once_learned(evidence, registered, text, resumed)
 
 
 def _last_to_learn(evidence: Evidence) -> Truth:
@@ -188,19 +170,11 @@ def _is_closed(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{broker} is still running."))
     if (closed := _changed(evidence, "closed", kill.seq)) is None:
         return Verdict.not_yet(_("The connection of {broker} is still open."))
-    if waiting := _waiting(evidence, closed):
-        return waiting
-    first_s, last_s = _spread(evidence, closed)
-    return Verdict.met(
-        _(
-            "{broker} was dropped {after_s} s after the kill; the clients received the new route {first_s} to "
-            "{last_s} s later."
-        ),
-        after_s=round((closed.at_ms - kill.at_ms) / 1000),
-        first_s=first_s,
-        last_s=last_s,
-        rests_on=_facts(evidence, kill, closed),
+    text = _(
+        "{broker} was dropped {after_s} s after the kill; the clients received the new route {first_s} to "
+        "{last_s} s later."
     )
+    return _once_learned(evidence, closed, text, kill, after_s=round((closed.at_ms - kill.at_ms) / 1000))
 
 
 def _lost(evidence: Evidence) -> Truth:

@@ -8,7 +8,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import crash, restart, stop, wait
+from sandbox.labs.script_acts import crash, restart, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

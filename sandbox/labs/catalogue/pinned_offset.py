@@ -8,7 +8,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, first, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, crash, restart, wait
+from sandbox.labs.script_acts import Acts, act, crash, restart, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
@@ -126,7 +126,7 @@ def _count(evidence: Evidence) -> Truth:
     return field_of(_repeated(evidence), "count")
 
 
-def _slow(ms: int = SLOW_MS, *, other: bool = False) -> ScriptPart:
+def _slow(ms: int = SLOW_MS, *, other: bool = False) -> Acts:
     """Make the next message of the queue slow, or of another queue."""
     return wait(10), act(
         lambda n: ChangeActor(actor=n["one"], slow_queue=_other(n["row"]) if other else n["row"], slow_ms=ms)

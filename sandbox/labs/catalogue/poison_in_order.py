@@ -7,7 +7,7 @@ from sandbox.labs.evidence import Delivery, Evidence, Numbers
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, do_all, wait
+from sandbox.labs.script_acts import Acts, act, act_all, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
@@ -135,17 +135,17 @@ def _tries(evidence: Evidence) -> Truth:
     return Truth(float(sum(row.offset == failed[0].offset for row in failed)) if failed else 0.0)
 
 
-def _set(label: str, handler: str) -> ScriptPart:
+def _set(label: str, handler: str) -> Acts:
     return act(lambda n: ChangeActor(actor=n[label], handler=n.get(handler, handler)))
 
 
-def _mend(*, owner: bool) -> ScriptPart:
+def _mend(*, owner: bool) -> Acts:
     """Mend the other member, after the owner of the queue that stands or alone."""
 
     def mend(hands: Hands) -> None:
         owns = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(hands.numbers["one"])
         labels = ("one", "other") if owns else ("other", "one")
-        do_all(tuple(_set(label, "good") for label in (labels if owner else labels[1:])), hands)
+        act_all(tuple(_set(label, "good") for label in (labels if owner else labels[1:])), hands)
 
     return mend
 

@@ -10,7 +10,7 @@ from sandbox.labs.evidence_measures import sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, send, wait
+from sandbox.labs.script_acts import Acts, act, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Reply, Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -159,7 +159,7 @@ def _code(evidence: Evidence) -> Truth:
     return Truth(0.0) if sent is None else Truth(float(tags_code(sent.event.fields["tag"])), (sent.seq,))
 
 
-def _send(name: str, body: str = "") -> ScriptPart:
+def _send(name: str, body: str = "") -> Acts:
     return act(lambda n: SendMessages(topic=n["topic"], tag=n[name], body_bytes=n[body] if body else 200, count=1))
 
 

@@ -8,7 +8,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, wait
+from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -162,7 +162,7 @@ def _replayed(evidence: Evidence) -> Truth:
     return Truth(0.0) if reset is None else Truth(float(reset[1].event.replayed), (reset[1].seq,))
 
 
-def _break_for(seconds: float) -> ScriptPart:
+def _break_for(seconds: float) -> Acts:
     return (
         act(lambda n: ChangeActor(actor=n["one"], handler=BAD)),
         wait(seconds),
@@ -170,7 +170,7 @@ def _break_for(seconds: float) -> ScriptPart:
     )
 
 
-def _reset_to(offset_ms: int | None) -> ScriptPart:
+def _reset_to(offset_ms: int | None) -> Acts:
     """To a moment counted from the break; None: to the earliest message."""
 
     def reset(hands: Hands) -> None:

@@ -6,24 +6,14 @@ from sandbox.control.actions import Action, SetStrategy, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
+from sandbox.labs import restarts
 from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
-from sandbox.labs.restarts import (
-    ALL,
-    CRASHED,
-    HURRY,
-    TOGETHER,
-    UNREAD,
-    acts_on_members,
-    are_counted,
-    newest_round,
-    whole_round,
-)
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, crash, restart, stop, wait
+from sandbox.labs.script_acts import Acts, act, crash, restart, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -65,7 +55,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _all_crashed(evidence: Evidence) -> Verdict:
     lives = Lives(evidence)
     ends: dict[str, Seen[ActionTaken]] = {}
-    for taken in acts_on_members(evidence):
+    for taken in restarts.acts_on_members(evidence):
         if taken.seq in lives.killed or taken.event.action == "StopActor":
             ends[taken.event.fields["actor"]] = taken
     for label, end in ends.items():
@@ -78,7 +68,7 @@ def _all_crashed(evidence: Evidence) -> Verdict:
             count=sum(lives.is_there(label) for label in ends),
         )
     moves, again = moves_since(evidence, lives, evidence.began), given_again(evidence, evidence.began)
-    if not are_counted(evidence, moves):
+    if not restarts.are_counted(evidence, moves):
         return Verdict.not_yet(_("Redelivered messages are being counted."))
     if not again:
         return Verdict.not_yet(_("No message was redelivered: crash one more member while it is working."))
@@ -105,7 +95,7 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
     lives = Lives(evidence)
-    if isinstance(last_round := whole_round(evidence, lives), Verdict):
+    if isinstance(last_round := restarts.whole_round(evidence, lives), Verdict):
         return last_round
     began = last_round.began
     moves = moves_since(evidence, lives, began.seq)
@@ -130,7 +120,7 @@ def _by_neighbours(evidence: Evidence) -> Verdict:
 def _fewest(evidence: Evidence) -> Verdict:
     """Check the round; report needless moves at once, not after all restarts."""
     lives = Lives(evidence)
-    newest = newest_round(evidence, lives)
+    newest = restarts.newest_round(evidence, lives)
     moves = moves_since(evidence, lives, newest.began.seq) if newest.stops else []
     if moves and newest.mistake is None:
         strategies = _strategies(evidence, lives, newest.began.seq)
@@ -144,7 +134,7 @@ def _fewest(evidence: Evidence) -> Verdict:
                 needless=needless(moves),
                 rests_on=[newest.began, *moves],
             )
-    if isinstance(last_round := whole_round(evidence, lives), Verdict):
+    if isinstance(last_round := restarts.whole_round(evidence, lives), Verdict):
         return last_round
     return Verdict.met(
         _("{moves} moves, each from a member that left or to one that joined; {again} messages were redelivered."),
@@ -157,7 +147,7 @@ def _fewest(evidence: Evidence) -> Verdict:
 def _moves(evidence: Evidence) -> list[Move]:
     """List the moves of the newest round."""
     lives = Lives(evidence)
-    newest = newest_round(evidence, lives)
+    newest = restarts.newest_round(evidence, lives)
     return moves_since(evidence, lives, newest.began.seq) if newest.stops else []
 
 
@@ -177,12 +167,12 @@ def _of_crashes(evidence: Evidence) -> int:
     return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _renew(end: Callable[[str], ScriptPart], *labels: str) -> ScriptPart:
+def _renew(end: Callable[[str], Acts], *labels: str) -> Acts:
     """End and restart members one after another; each is away for a moment."""
     return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
-def _set(strategy: StrategyName) -> ScriptPart:
+def _set(strategy: StrategyName) -> Acts:
     return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
@@ -381,23 +371,23 @@ ROLLING_RESTART = Lab(
         SOLUTION.wrong("counts crashes", "only a crash repeats messages", CRASHES).at(
             1, say=lambda h: _of_crashes(h.evidence)
         ),
-        SOLUTION.wrong("crashes again", "the way a member ends makes no difference", CRASHED).at(
+        SOLUTION.wrong("crashes again", "the way a member ends makes no difference", restarts.CRASHED).at(
             2, do=crash("left"), within_s=LOOK_S
         ),
-        SOLUTION.wrong("stops two", "two at a time is faster", TOGETHER).at(
+        SOLUTION.wrong("stops two", "two at a time is faster", restarts.TOGETHER).at(
             2, do=(stop("left"), wait(AWAY_S), stop("middle")), within_s=LOOK_S
         ),
-        SOLUTION.wrong("stops all", "all at once moves the fewest queues", ALL).at(
+        SOLUTION.wrong("stops all", "all at once moves the fewest queues", restarts.ALL).at(
             2, do=stop(*MEMBERS), within_s=LOOK_S
         ),
-        SOLUTION.wrong("hurries", "every running process has queues", HURRY).at(
+        SOLUTION.wrong("hurries", "every running process has queues", restarts.HURRY).at(
             2, do=(stop("left"), wait(AWAY_S), restart("left"), stop("middle")), within_s=LOOK_S
         ),
         SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE).at(2, say=2),
         SOLUTION.wrong("keeps AVG", "clean stops alone minimize moves", NEEDLESS).at(
             3, do=_renew(stop, "left"), within_s=0
         ),
-        SOLUTION.wrong("sets lists", "a fixed list moves nothing", UNREAD).at(
+        SOLUTION.wrong("sets lists", "a fixed list moves nothing", restarts.UNREAD).at(
             3, do=(_set_lists, wait(DIVIDED_WITHIN_S), stop("left"), wait(6), restart("left")), within_s=LOOK_S
         ),
         SOLUTION.wrong("sets meanwhile", "a strategy takes effect at once", MEANWHILE).at(

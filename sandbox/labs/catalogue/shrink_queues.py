@@ -8,7 +8,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen
 from sandbox.labs.evidence_measures import assignments, newest_change, unfinished
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
-from sandbox.labs.script_parts import change_topic, wait
+from sandbox.labs.script_acts import change_topic, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

@@ -6,7 +6,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script_parts import act, wait
+from sandbox.labs.script_acts import act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _

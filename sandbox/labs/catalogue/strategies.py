@@ -10,7 +10,7 @@ from sandbox.labs.evidence_measures import assignments
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_parts import ScriptPart, act, wait
+from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -138,7 +138,7 @@ def _by_ring(evidence: Evidence) -> Verdict:
 ADD = act(lambda n: StartConsumer(group=n["group"]))
 
 
-def _set(strategy: StrategyName) -> ScriptPart:
+def _set(strategy: StrategyName) -> Acts:
     return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 

@@ -8,7 +8,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import EventClick, Number, choice
-from sandbox.labs.script_parts import ScriptPart, act, wait
+from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
@@ -134,11 +134,11 @@ def _skipped(evidence: Evidence) -> Truth:
     return Truth(float(max(numbers) - min(numbers) + 1 - len(numbers)) if numbers else 0.0)
 
 
-def _join(expression: str) -> ScriptPart:
+def _join(expression: str) -> Acts:
     return act(lambda n: member(n, n[expression], actor=n["other"]))
 
 
-def _subscribe(label: str, expression: str) -> ScriptPart:
+def _subscribe(label: str, expression: str) -> Acts:
     return act(lambda n: ChangeActor(actor=n[label], expression=n[expression]))
 
 

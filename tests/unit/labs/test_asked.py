@@ -5,9 +5,9 @@ import pytest
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Question, Truth
-from sandbox.labs.question_kinds import Choice, EventClick, Kind, Number, Order
+from sandbox.labs.question_kinds import Choice, EventClick, Kind, Number, Order, choice
 
-COLOURS = Choice((("red", "Red"), ("blue", "Blue")))
+COLOURS = choice(red="Red", blue="Blue")
 STATIONS = Order((("slot", "Slot"), ("chain", "Chain"), ("log", "Log")))
 
 
@@ -80,3 +80,7 @@ def test_a_wrong_value_is_shown_what_it_rests_on_and_a_wrong_click_is_not_given_
     click = Question(text="Which?", kind=EventClick(), right=lambda evidence: Truth(("7",), (7,)), again="Not this.")
     assert click.judge(Evidence({}), "6").rests_on == ()
     assert click.judge(Evidence({}), "7").rests_on == (7,)
+
+
+def test_a_choice_has_its_options_in_the_order_in_which_they_are_written() -> None:
+    assert Choice((("red", "Red"), ("blue", "Blue"))) == COLOURS

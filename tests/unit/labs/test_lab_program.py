@@ -72,7 +72,6 @@ def test_its_script_waits_as_long_as_was_waited() -> None:
     assert [line.strip() for line in text.splitlines() if "hands.wait" in line] == [
         "hands.wait(20.5)",
         "hands.wait(8.5)",
-        "hands.wait(60)",
     ]
 
 
