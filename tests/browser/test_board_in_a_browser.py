@@ -135,7 +135,7 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     expect(crashed.get_by_role("button", name="Restart")).to_be_visible()
     crashed.get_by_role("button", name="Remove").click()
     expect(crashed).to_have_count(0)
-    reported = page.locator("#journal li", has_text="came twice: B crashed")
+    reported = page.locator("#journal li", has_text="delivered twice: B crashed")
     expect(reported.get_by_role("link", name="why")).to_have_attribute("href", re.compile(r"/journal/\?at=\d+$"))
 
     assert site.act(action="SetRate", rate="20") == 204

@@ -47,7 +47,7 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
     panel.get_by_label("at most one owner").check()
     assert_clean()
     panel.get_by_role("button", name="Answer").click()
-    expect(panel.locator(".was")).to_contain_text(f"Predicted 1, it was {idle}.")
+    expect(panel.locator(".was")).to_contain_text(f"Predicted: 1. Actual: {idle}.")
     expect(panel.locator(".dots .met")).to_have_count(1)
     evidence = panel.locator(".was .evs a").first
     assert f"/s/{site.slug}/journal/?at=" in (evidence.get_attribute("href") or "")

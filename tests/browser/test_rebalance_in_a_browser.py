@@ -44,4 +44,4 @@ def test_queues_are_walked_with_the_arrow_keys_and_a_plan_changes_with_its_form_
     expect(page.locator("#lines .rline")).to_have_count(8)
     assert site.act(action="SetRate", rate="4") == 204
     plan.get_by_role("button", name="Apply this strategy to the group").click()
-    expect(page.locator(".waves")).to_contain_text("Another strategy")
+    expect(page.locator(".waves")).to_contain_text("Strategy changed")
