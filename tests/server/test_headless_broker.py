@@ -199,10 +199,6 @@ def test_what_stands_in_the_way_is_said_in_one_sentence(tmp_path: Path, settings
     (tmp_path / "file").write_text("")
     assert "The store" in refused(tmp_path, "--store", tmp_path / "file", "--listen", address)
     assert "cannot be read: No such file" in refused(tmp_path, "--store", store, "--properties", tmp_path / "none")
-    (tmp_path / "bad.conf").write_text("maxIndexNum=lots\n")
-    assert refused(tmp_path, "--store", store, "--properties", tmp_path / "bad.conf") == (
-        "CommandError: maxIndexNum=lots cannot be read."
-    )
     assert "Add --public" in refused(tmp_path, "--store", store, "--listen", "0.0.0.0:9876")
     assert "did not return the broker at" in refused(
         tmp_path, "--store", store, "--listen", f"127.0.0.1:{free_ports()}", "--slave-of", address
