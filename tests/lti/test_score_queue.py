@@ -168,13 +168,13 @@ def test_one_lost_platform_does_not_hold_up_another(lms: Lms, student: Client, m
     monkeypatch.setattr(lms, "send", send)
     assert scores.turn() == 0
     assert lms.asked.count("https://lost.example/token") == 1
-    place = Enrolment.objects.create(course=Course.objects.get(), pseudonym="Okapi", digest="d")
-    Submission.objects.create(enrolment=place, lab=LAB, steps=1, score=50)
+    second = Enrolment.objects.create(course=Course.objects.get(), pseudonym="Okapi", digest="d")
+    Submission.objects.create(enrolment=second, lab=LAB, steps=1, score=50)
     from queueviz.lti import sealed_secrets
     from queueviz.models import LtiSeat
 
     theirs = LtiSeat.objects.create(
-        platform=other, enrolment=place, user_digest="u", user_sealed=sealed_secrets.seal("9")
+        platform=other, enrolment=second, user_digest="u", user_sealed=sealed_secrets.seal("9")
     )
     LtiScore.objects.create(seat=theirs, lab=LAB, line_item="https://b.example/lineitems/4", due_at=timezone.now())
     assert scores.turn() == 1
