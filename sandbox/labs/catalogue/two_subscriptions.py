@@ -18,7 +18,7 @@ SETTLED_S, WATCH_S = 5, 20  # what was pulled before is finished; then it is wat
 
 
 def _draw(chance: Chance) -> dict[str, object]:
-    kept, lost = chance.choice((("sent", "paid"), ("paid", "sent"), ("still compressed", "paid")))
+    kept, lost = chance.choice((("sent", "paid"), ("paid", "sent"), ("packed", "paid")))
     return {
         "topic": chance.choice(("orders", "parcels", "bookings")),
         "group": chance.choice(("clerks", "packers")),
