@@ -29,6 +29,11 @@ PROPERTIES = {
     "mappedFileSizeCommitLog": str(64 << 20),
 }
 PATIENT = {**PROPERTIES, "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
+# Else 4.9's broker takes no message from a minute after its start where 90 % of the machine's disk are used.
+ON_A_FULL_DISK = (
+    "-Drocketmq.broker.diskSpaceWarningLevelRatio=0.99",
+    "-Drocketmq.broker.diskSpaceCleanForciblyRatio=0.98",
+)
 APACHE_4 = "4.9.7"  # the last 4.9 whose broker Maven Central has
 APACHE_5 = "5.3.3"
 READY_S = 180.0  # Apache's, on a machine with much else to do
@@ -211,6 +216,7 @@ def apache_server(
             "-XX:+UseSerialGC",
             f"-Duser.home={home}",
             f"-Drocketmq.home.dir={home}",
+            *ON_A_FULL_DISK,
             *secure,
             "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
             "--add-opens=java.base/java.nio=ALL-UNNAMED",
