@@ -123,6 +123,7 @@ urlpatterns = [
     path("s/<slug:slug>/history/", history.history, name="history"),
     path("s/<slug:slug>/pipeline/", pipeline.pipeline, name="pipeline"),
     path("s/<slug:slug>/labs/<slug:lab>/", labs.lab, name="lab"),
+    path("s/<slug:slug>/labs/<slug:lab>/progress/", labs.progress, name="lab-progress"),
     path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
     path("k/<attached:slug>/", sandbox.page, name="cluster"),
     path("k/<attached:slug>/actions/", sandbox.actions, name="cluster-actions"),

@@ -204,7 +204,10 @@ def recording(request: HttpRequest, lab: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """The Board with the panel beside it; to htmx, the panel alone.  POST answers, takes a hint or starts over."""
+    """Return the Board with the lab's panel, or the panel alone to htmx.  POST answers, takes a hint or starts over.
+
+    GET saves no progress: `progress` does.
+    """
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     alone, refused, status = getattr(request, "htmx", False), None, 200
@@ -219,30 +222,55 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     policy.note_visit(visit)
     # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
     values = None if alone else shell(request, visit, "board")
-    context: Context = {**values} if values else {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
     row = _row(slug, lab)
-    if (course := policy.ours(visit).course) is not None:
-        submissions.note(policy.ours(visit), row)
-        context |= {"course": course, "asks": presence.asks(requester, course)}
-        if visit.role == "student":
-            context |= _paced(course, row)
-    elif row["finished"] and policy.owns(requester, policy.ours(visit)):
-        _note_score(request, row)
-    context |= {
-        "lab": panel(row),
-        "shows_score": visit.sees_scores,
-        "here": _address(slug, lab),
-        "refused": refused,
-        "status": status,
-    }
+    if request.method == "POST":
+        _note(request, visit, row)
+    context = _panel(requester, visit, row) | {"refused": refused, "status": status}
     if values is None:
         return render(request, "queueviz/partials/lab.html", context, status=status)
+    context = {**values} | context
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
     context |= page_snapshot.of_page(BOARDS["board"], slug, values["snapshot"], query)
     if "course" in context:
         context["texts"] = texts(HELD)
     return render(request, "queueviz/boards/lab.html", context, status=status)
+
+
+@require_POST
+def progress(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
+    """Save the progress for the grade and the list of labs, and return the panel.  The panel's script calls it."""
+    visit = policy.visit_at(requester := visitor.of_request(request), slug, "see")
+    policy.note_visit(visit)
+    row = _row(slug, lab)
+    _note(request, visit, row)
+    return render(request, "queueviz/partials/lab.html", _panel(requester, visit, row))
+
+
+def _note(request: HttpRequest, visit: policy.Visit, row: LabRow) -> None:
+    sandbox = policy.ours(visit)
+    if sandbox.course is not None:
+        submissions.note(sandbox, row)
+    elif row["finished"] and policy.owns(visitor.of_request(request), sandbox):
+        _note_score(request, row)
+
+
+def _panel(requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> Context:
+    """Return what the panel's template shows."""
+    slug = visit.sandbox.slug
+    context: Context = {
+        "sandbox": visit.sandbox,
+        "root": root_of(slug),
+        "can": visit.can,
+        "lab": panel(row),
+        "shows_score": visit.sees_scores,
+        "here": _address(slug, row["lab"]),
+    }
+    if (course := policy.ours(visit).course) is not None:
+        context |= {"course": course, "asks": presence.asks(requester, course)}
+        if visit.role == "student":
+            context |= _paced(course, row)
+    return context
 
 
 def _paced(course: Course, row: LabRow) -> Context:
@@ -256,7 +284,7 @@ def _paced(course: Course, row: LabRow) -> Context:
 
 
 def _note_score(request: HttpRequest, row: LabRow) -> None:
-    """The best one stays with the browser: the sandbox sleeps, expires and is deleted."""
+    """Save the best score in the session, which outlives the sandbox."""
     best = request.session.get(BEST_SCORES, {})
     if row["score"] > best.get(row["lab"], -1):
         request.session[BEST_SCORES] = {**best, row["lab"]: row["score"]}

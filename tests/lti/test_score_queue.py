@@ -249,4 +249,4 @@ def test_the_command_says_what_came_of_it(student: Client, lms: Lms) -> None:
         call_command("ltiscores", stdout=said)
         lms.lost = False
         LtiScore.objects.update(due_at=timezone.now())
-    assert "1 arrived, 0 wait, 0 failed" in said.getvalue()
+    assert "1 arrived, 0 pending, 0 failed" in said.getvalue()

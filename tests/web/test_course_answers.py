@@ -5,11 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from queueviz.courses import deadlines, joining
-from queueviz.models import Course, Enrolment, Submission
+from queueviz.models import Course, Enrolment, Grade, Submission
 from tests.web.clusters import account, browser_of
 from tests.web.courses import course_of
 from tests.web.engine_calls import HTMX, events
@@ -70,6 +72,17 @@ def due(course: Course, ago: timedelta, joined_ago: timedelta, factor: float = 1
     now = timezone.now()
     Course.objects.filter(pk=course.pk).update(due_at=now - ago)
     Enrolment.objects.filter(course=course).update(joined_at=now - joined_ago, time_factor=factor)
+
+
+def test_opening_a_lab_saves_no_progress_and_its_panel_does(student: Client, lab: str) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert student.get(lab).status_code == 200
+    written = [query["sql"] for query in queries if query["sql"].startswith(("INSERT", "UPDATE"))]
+    assert not [sql for sql in written if "grade" in sql or "submission" in sql], written
+    assert not Grade.objects.exists()
+    panel = student.post(f"{lab}progress/")
+    assert 'name="key"' in panel.content.decode()
+    assert Grade.objects.get().submission == Submission.objects.get()
 
 
 def test_the_form_names_each_answer_by_a_key_and_its_attempt(student: Client, lab: str) -> None:

@@ -15,9 +15,9 @@ BOARD = {"en": "master down: readable again when it returns", "zh-hans": "主节
 AS_OF = {"en": "as of", "zh-hans": "截至"}
 LOCKS = {
     "en": "lock table lost with the master&#x27;s memory; last known lag:",
-    "zh-hans": "锁表随主节点的内存一起丢失；最后所知等待：",
+    "zh-hans": "锁表随主节点的内存一起丢失；最后所知堆积：",
 }
-KNOWN = {"en": "4 of 8 queues known", "zh-hans": "现在已知 8 个队列中的 4 个"}
+KNOWN = {"en": "4 of 8 queues known", "zh-hans": "已知 8 个队列中的 4 个"}
 
 
 class Cluster:

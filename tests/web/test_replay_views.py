@@ -48,7 +48,7 @@ def test_while_it_is_executed_the_page_says_how_far(visitor: Client, mine: str, 
     made.state, made.progress = "running", 0.43
     page = visitor.get(f"{path_of(view, mine)}?at={AT}")
     assert page.status_code == 202
-    assert "Executing again, 43 %" in page.content.decode()
+    assert "Re-executing, 43 %" in page.content.decode()
     assert f'hx-get="{path_of(view, mine)}?at={AT}"' in page.content.decode()
 
 

@@ -98,7 +98,7 @@ def test_the_steps_of_a_start_and_a_stop_are_reported_in_order(cluster: FakeClus
         "stop timers",
         "close connections",
         "stop rebalance",
-        "release queues",
+        "drop queues",
     ]
     assert [event.state for event in cluster.events(MemberStateChanged)] == [
         "starting",

@@ -74,7 +74,7 @@ def test_a_recipe_whose_ports_end_too_high_is_refused_for_that() -> None:
         ("65535", "QUEUEVIZ_FIRST_PORT is 65535. Choose a number from 1024 to 59000."),
         ("80", "from 1024 to 59000"),
         ("-1", "from 1024 to 59000"),
-        ("x", "is no number"),
+        ("x", "is not a number"),
     ],
 )
 def test_a_server_does_not_start_with_a_first_port_that_leaves_no_room(

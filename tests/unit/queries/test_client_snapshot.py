@@ -32,7 +32,7 @@ STOP = [
     "stop timers",
     "close connections",
     "stop rebalance",
-    "release queues",
+    "drop queues",
 ]
 world = world_of("orders", seconds=3)
 
