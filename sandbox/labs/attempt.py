@@ -49,7 +49,7 @@ class Met(NamedTuple):
     step: int
     seq: int
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: tuple[int, ...]
     given: Answer | None
     truth: Answer | None

@@ -206,7 +206,7 @@ def _repeatable(action: Action) -> Action:
     return action
 
 
-def _needed(action: Action) -> dict[str, Any]:
+def _needed(action: Action) -> dict[str, object]:
     """The fields that say what it is about: those without a default, of texts and numbers."""
     values = {spec.name: getattr(action, spec.name) for spec in fields(action) if spec.default is MISSING}
     return {name: value for name, value in values.items() if isinstance(value, str | int | float)}

@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
 
     state: State
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: tuple[int, ...]
 
     @classmethod
@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
     def is_met(self) -> bool:
         return self.state == "met"
 
-    def filled(self, numbers: Mapping[str, Any]) -> "Verdict":
+    def filled(self, numbers: Mapping[str, object]) -> "Verdict":
         """Return the verdict with those numbers of the lab that its text names and its values do not give."""
         named = {name for _, name, _, _ in Formatter().parse(self.text) if name} - self.values.keys()
         return self._replace(values={**self.values, **{name: numbers[name] for name in named & numbers.keys()}})

@@ -21,7 +21,7 @@ class Moment(NamedTuple):
     """An event, and values for the text that is said of it."""
 
     seq: int
-    values: dict[str, Any]
+    values: dict[str, object]
 
 
 Find = Callable[[Evidence], Moment | None]
@@ -43,7 +43,7 @@ class Note(NamedTuple):
     title: str
     seq: int
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     question: str
 
 

@@ -38,7 +38,7 @@ def fact(
     fits: Callable[[E], bool] = lambda event: True,
     *,
     number: int = 1,
-    says: Callable[[E], dict[str, Any]] = lambda event: {},
+    says: Callable[[E], dict[str, object]] = lambda event: {},
 ) -> Find:
     """The event of this kind, of several that fit the `number`-th; `says`: the values of its text."""
 
