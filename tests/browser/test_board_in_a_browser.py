@@ -141,7 +141,7 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     assert site.act(action="SetRate", rate="20") == 204
     assert site.act(action="SendMessages", topic="orders", key="order-77812", count="1", queue="broker-a:0") == 204
     queue = page.locator(".q[data-queue='broker-a:0']")
-    expect(queue.locator(".t-pinned")).to_contain_text("order-77812 held")
+    expect(queue.locator(".t-pinned")).to_contain_text("order-77812 pinned")
     expect(queue).to_have_class("q me-0 bad")
     expect(slow.locator(".say")).to_contain_text("because order-77812 is unfinished")
     site.stand_still()

@@ -28,7 +28,7 @@ def test_what_an_engine_had_goes_on_elsewhere_when_it_is_drained_or_killed(two_m
     sent = [_sends(there, box, Counts(0, 0)) for box in boxes]
 
     done = there.manage("engines", "drain", "engine-1")
-    assert "engine-1 has no sandbox any more" in done.stdout, done.stderr
+    assert "engine-1 has no sandboxes left" in done.stdout, done.stderr
     assert there.manage("engines", "stop", "engine-1").returncode == 0
     assert set(_places(there)) == {"engine-2"}
     sent = [_sends(there, box, before) for box, before in zip(boxes, sent, strict=True)]
