@@ -1,6 +1,6 @@
 """Markup that many pages repeat: style sheets, heads of tables, facts, fields and feet of forms."""
 
-from dataclasses import dataclass
+from itertools import pairwise
 
 from django import template
 from django.templatetags.static import static
@@ -10,25 +10,17 @@ from django.utils.safestring import SafeString, mark_safe
 register = template.Library()
 
 
-@dataclass(frozen=True)
-class Right:
-    """A column head whose cells are aligned to the right."""
-
-    label: str
-
-
-@register.filter
-def right(label: str) -> Right:
-    return Right(label)
+RIGHT = ">"
 
 
 @register.simple_tag
-def heads(*labels: str | Right) -> SafeString:
-    """Return the head of a table, one cell for each label."""
-    cells = (
-        (mark_safe(' class="r"') if isinstance(label, Right) else "", label.label if isinstance(label, Right) else label)
-        for label in labels
-    )
+def heads(*labels: str) -> SafeString:
+    """Return the head of a table, one cell for each label.  After ">" the next column is aligned to the right."""
+    cells = [
+        (mark_safe(' class="r"') if before == RIGHT else "", label)
+        for before, label in pairwise(("", *labels))
+        if label != RIGHT
+    ]
     return format_html("<thead><tr>{}</tr></thead>", format_html_join("", '<th scope="col"{}>{}</th>', cells))
 
 
