@@ -1,4 +1,4 @@
-"""Django's settings.  From outside come `QUEUEVIZ_…` variables only (docs/running.md); nothing here needs one."""
+"""Django's settings.  They read only `QUEUEVIZ_…` environment variables (docs/running.md), all optional."""
 
 import sys
 from pathlib import Path
