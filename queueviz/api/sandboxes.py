@@ -317,7 +317,7 @@ def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
 @api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open ports to real clients")
 def listen(request: HttpRequest, slug: str) -> ListeningRow:
     """Open the sandbox's ports to real clients. `name_servers` configures a client of any language, as `ip:port`.
-    Only clients on this machine can connect.
+    Other machines can connect only if the nodes have addresses that they reach.
     """
     requester = writer(request)
     return ownership.open_listener(requester, policy.sandbox_for(requester, slug, "share"))

@@ -41,7 +41,7 @@ class Place:
 
     @property
     def attached(self) -> bool:
-        """A real cluster: only looked at, and its clock is ours."""
+        """True for a real cluster.  Its pages only show state, and the server's clock is its clock."""
         return is_attached(self.slug)
 
     @property
@@ -60,7 +60,7 @@ class Place:
         return groups[0] if groups else None
 
     def topic(self, group: GroupRow | None) -> str | None:
-        """The topic the address names, else the first the group subscribes to, else the first ordinary one."""
+        """Return the topic in the query, else the first one the group subscribes to, else the first ordinary one."""
         if asked := self.query.get("topic"):
             return asked
         if subscribed := topics_of(group):
@@ -69,25 +69,25 @@ class Place:
 
     @property
     def topics(self) -> list[TopicRow]:
-        """The topics a reader may choose: the system's own are left out."""
+        """The topics a reader may choose, without system topics."""
         return [t for t in self.snapshot.get("topics", ()) if t.get("kind", "normal") != "system"]
 
     @property
     def node(self) -> str | None:
-        """The broker node whose store a page shows: the one asked for, else the first master."""
+        """The broker node whose store a page shows: the one in the query, else the first one.  None without brokers."""
         names = [node_name(b) for b in self.snapshot.get("brokers", ())]
         asked = self.query.get("node")
         return asked if asked in names else (names[0] if names else None)
 
 
 def topics_of(group: GroupRow | None) -> list[str]:
-    """Return ordinary topics the group subscribes to."""
+    """Return the ordinary topics the group subscribes to."""
     subscriptions = group.get("subscription", ()) if group else ()
     return [sub["topic"] for sub in subscriptions if not sub["topic"].startswith("%")]
 
 
 def node_name(broker: BrokerRow) -> str:
-    """`broker-a` for a master, `broker-a.1` for its first slave."""
+    """Return the node's name: `broker-a` for a master, `broker-a.1` for its first slave."""
     return broker["broker"] if not broker.get("broker_id") else f"{broker['broker']}.{broker['broker_id']}"
 
 
@@ -102,7 +102,7 @@ def data_of(readings: Readings, name: str | None, shape: type[T]) -> T | None:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardPage:
-    """One page with live drawings."""
+    """The declaration of a page with live drawings."""
 
     name: str  # the tab, and the key of its table twin: GET /s/<slug>/part/<name>/
     path: str  # below /s/<slug>/, "" for the Board itself
@@ -117,7 +117,7 @@ class BoardPage:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A panel of a page that htmx fetches by itself: GET /s/<slug>/part/<name>/."""
+    """The declaration of a panel that htmx fetches by itself: GET /s/<slug>/part/<name>/."""
 
     name: str
     template: str

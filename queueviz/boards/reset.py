@@ -1,4 +1,4 @@
-"""Offset reset: the page behind the Board's dialog, for deep links (question `plan-reset`, action `ResetOffsets`)."""
+"""The offset reset page, for deep links to the Board's dialog (question `plan-reset`, action `ResetOffsets`)."""
 
 from __future__ import annotations
 
