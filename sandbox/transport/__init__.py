@@ -1,1 +1,1 @@
-"""Transports of commands: in memory and over TCP."""
+"""Transports of remoting commands: in memory and over TCP."""
