@@ -1,7 +1,4 @@
-"""The JSON API of sandboxes (docs/automation.md).
-
-Rights, rate limits and refusals are those of the pages; every error is a sentence.
-"""
+"""The JSON API of sandboxes (docs/automation.md), with the rights, rate limits and refusals of the pages."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -47,10 +44,7 @@ NDJSON = "application/x-ndjson"
 
 
 class Strict(Parser):
-    """A parser that refuses unpaired surrogates in JSON, as all other input does.
-
-    They are not text, and databases refuse them.
-    """
+    """A parser that refuses unpaired surrogates, which are not text and which databases refuse."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return orjson.loads(request.body)
@@ -96,10 +90,7 @@ class Instead(Schema):
 
 
 class NewBranch(Schema):
-    """The body of a request for a branch.
-
-    `at`: the event up to which the run is repeated; `without`, `instead`: actions left out and replaced.
-    """
+    """`at`: the event up to which the run is repeated; `without`, `instead`: actions left out and replaced."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -172,8 +163,8 @@ def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
 
 @api.post("/sandboxes/{slug:slug}/branch", response={201: Made} | REFUSALS, summary="Branch from an event")
 def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
-    """Create a sandbox that executes this one's run again up to event `at`. Its state is `branching` until it has
-    reached the end of that run.
+    """Create a sandbox that repeats this one's run up to event `at`. It is `branching` until it has reached that
+    event.
     """
     instead = {change.seq: change.action for change in new.instead}
     made = branching.branch(writer(request), slug, at=new.at, without=new.without, instead=instead)
@@ -206,8 +197,8 @@ def act(request: HttpRequest, slug: str) -> dict[str, str]:
 
 @api.get("/sandboxes/{slug:slug}/events", summary="Events, as NDJSON")
 def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponseBase:
-    """Return the journal after event `after`: 10 000 lines, or `most` (up to 1 000 000). The status is 410, with
-    `first_seq`, if older events were trimmed.
+    """Return events after `after`: 10 000 lines, or `most` (up to 1 000 000); 410 with `first_seq` if they were
+    trimmed.
     """
     most = max(1, min(most, LIMITS.journal_lines))
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
@@ -238,10 +229,7 @@ def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]
 
 
 def _pages(slug: str, entries: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
-    """Yield NDJSON pages: the lines of `entries`, then of the events after them, up to `most` lines in total.
-
-    Each page is one call of the engine.
-    """
+    """Yield pages of lines: of `entries`, then of the events after them. Each page is one call of the engine."""
     while True:
         yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in entries.rows)
         most -= len(entries.rows)
@@ -267,8 +255,8 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """Return events, newest first. `show`: `actions`, `told` (without mere steps), `facts`, `all`. Repeat with
-    `before` until it is null.
+    """Return events. `show`: `actions`, `told` (without steps), `facts`, `all`. Repeat with `before` until it is
+    null.
     """
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
@@ -325,9 +313,7 @@ def listen(request: HttpRequest, slug: str) -> ListeningRow:
 
 @api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Create access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
-    """Create access keys. From now on real clients must sign with these keys and no others. The secret is shown only
-    here.
-    """
+    """Create access keys, with which real clients must sign from now on. The secret is shown only here."""
     requester = writer(request)
     return ownership.make_keys(requester, policy.sandbox_for(requester, slug, "share"))._asdict()
 

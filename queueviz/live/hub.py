@@ -312,10 +312,7 @@ class Hub:
             facts.dirty = True  # there is more
 
     def _withholds(self, slug: str) -> bool:
-        """Return True if scores are withheld in this sandbox's frames.
-
-        All viewers get the same frames, so one viewer without the right suffices.
-        """
+        """Return True if scores are withheld: all viewers get the same frames, so one without the right suffices."""
         return any(slug in viewer.scoreless for viewer in self._places.get(slug, ()))
 
     def _shown(self, channel: Channel, reading: Reading) -> Reading:

@@ -1,1 +1,1 @@
-"""Transports of remoting commands: in memory and over TCP."""
+"""Transports of commands: in memory and over TCP."""
