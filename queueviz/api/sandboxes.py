@@ -90,7 +90,10 @@ class Instead(Schema):
 
 
 class NewBranch(Schema):
-    """`at`: the event up to which the run is repeated; `without`, `instead`: actions left out and replaced."""
+    """The body of a request for a branch.
+
+    `at`: the event up to which the run is repeated; `without`, `instead`: actions left out and replaced.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -163,9 +166,7 @@ def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
 
 @api.post("/sandboxes/{slug:slug}/branch", response={201: Made} | REFUSALS, summary="Branch from an event")
 def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
-    """Create a sandbox that repeats this one's run up to event `at`. It is `branching` until it has reached that
-    event.
-    """
+    """Create a sandbox that repeats this run up to event `at`. Its state is `branching` until it gets there."""
     instead = {change.seq: change.action for change in new.instead}
     made = branching.branch(writer(request), slug, at=new.at, without=new.without, instead=instead)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
@@ -255,7 +256,7 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """Return events. `show`: `actions`, `told` (without steps), `facts`, `all`. Repeat with `before` until it is
+    """Return events. `show`: `actions`, `told` (no mere steps), `facts`, `all`. Repeat with `before` until it is
     null.
     """
     requester = visitor.of_request(request)
