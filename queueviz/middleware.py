@@ -76,8 +76,9 @@ class EngineAnswers:
 
 
 class Masked:
-    """Middleware that hides the sandbox's address in response headers behind a live link (a redirect, a button of
-    htmx).
+    """Middleware that hides the sandbox's address in response headers behind a live link.
+
+    Such headers come from redirects and buttons of htmx.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

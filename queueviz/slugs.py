@@ -101,8 +101,9 @@ BEHIND: ContextVar[Behind | None] = ContextVar("behind", default=None)
 
 
 def root_of(slug: str) -> str:
-    """Return the URL path of its pages: `/s/<slug>/`; `/k/<name>/` of an attached cluster; `/v/<secret>/` behind a
-    live link.
+    """Return the URL path of the pages of a sandbox or cluster.
+
+    `/s/<slug>/`; `/k/<name>/` of an attached cluster; `/v/<secret>/` behind a live link.
     """
     behind = BEHIND.get()
     if behind is not None and slug in (behind.slug, behind.alias):

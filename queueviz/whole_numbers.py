@@ -6,8 +6,9 @@ MOST_DIGITS = 18  # as many as every 64-bit number has room for
 
 
 def whole(text: str, *, digits: int = MOST_DIGITS) -> int | None:
-    """Return the number that `text` writes with ASCII digits only, at most `digits` of them.  None for any other
-    text.
+    """Return the number that `text` writes with ASCII digits only, at most `digits` of them.
+
+    None for any other text.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
 

@@ -138,8 +138,9 @@ def shown_channel(name: str) -> str:
 
 
 def without_teacher(view: Mapping[str, object]) -> dict[str, object]:
-    """Return a view of a tile or of the lab in progress, with the role in place of the name of a teacher who has
-    taken over.
+    """Return a view of a tile or lab in progress, without the name of a teacher who has taken over.
+
+    The name is replaced by the role.
     """
     shown_view = dict(view)
     for part in ("hold", "tile"):

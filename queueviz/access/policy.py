@@ -215,11 +215,10 @@ def owned_count(visitor: Visitor) -> int:
 
 
 def counted_as(visitor: Visitor) -> str:
-    """Return the key under which a visitor's rate is counted: the account, else a token or session issued by this
-    server, else the address.
+    """Return the key under which a visitor's rate is counted.
 
-    A token or session that this server did not issue is ignored: otherwise each invented one would count as a new
-    visitor.
+    It is the account, else a token or session issued by this server, else the address.  A token or session that this
+    server did not issue is ignored: otherwise each invented one would count as a new visitor.
     """
     if visitor.token:
         held = digest(visitor.token)
@@ -308,10 +307,9 @@ def _role(visitor: Visitor, sandbox: Sandbox) -> Role | None:
 
 
 def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> Role | None:
-    """Return the visitor's strongest role: owner by account, session or token; editor by grant; viewer by live link
-    or address.
+    """Return the visitor's strongest role in the sandbox, or None.  In an expired sandbox only owners have a role.
 
-    None: no role.  In an expired sandbox only owners have a role.
+    Owner by account, session or token; editor by grant; viewer by live link or address.
     """
     role = _role_ever(visitor, sandbox, set(granted))
     return role if role == "owner" or not has_expired(sandbox) else None
@@ -353,8 +351,9 @@ def _granted(visitor: Visitor) -> QuerySet[Grant]:
 
 
 def _held(visitor: Visitor) -> tuple[Held, ...]:
-    """Return the visitor's credentials: its link, else its token, else its account, browser session and course
-    memberships.
+    """Return the visitor's credentials.
+
+    They are its link, else its token, else its account, browser session and course memberships.
     """
     if visitor.link is not None:
         return (Held(Grant.Kind.LIVE, "digest", frozenset({digest(visitor.link)})),)

@@ -40,8 +40,9 @@ RESET_BODY = {
 
 @router.get("/{slug:name}", response={200: dict[str, object]} | REFUSALS, summary="Current state of the cluster")
 def snapshot(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the current state, in the form of a sandbox's. A value that the cluster's admin codes do not report is
-    null.
+    """Return the current state, in the form of a sandbox's.
+
+    A value that the cluster's admin codes do not report is null.
     """
     return sandboxes.snapshot(request, attached_slug(name))
 
@@ -53,9 +54,10 @@ def snapshot(request: HttpRequest, name: str) -> HttpResponse:
     openapi_extra=RESET_BODY,
 )
 def act(request: HttpRequest, name: str) -> dict[str, str]:
-    """Reset offsets of a group, or undo a reset. `confirm` is always the group's name, also for `UndoReset` with its
-    `reset_id`. Only the newest reset of a group on a topic can be undone, once, within a day. No other action is
-    possible on an attached cluster.
+    """Reset offsets of a group, or undo a reset.
+
+    `confirm` is always the group's name, also for `UndoReset` with its `reset_id`. Only the newest reset of a group
+    on a topic can be undone, once, within a day. No other action is possible on an attached cluster.
     """
     return sandboxes.act(request, attached_slug(name))
 

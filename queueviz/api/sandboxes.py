@@ -198,9 +198,7 @@ def act(request: HttpRequest, slug: str) -> dict[str, str]:
 
 @api.get("/sandboxes/{slug:slug}/events", summary="Events, as NDJSON")
 def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponseBase:
-    """Return events after `after`: 10 000 lines, or `most` (up to 1 000 000); 410 with `first_seq` if they were
-    trimmed.
-    """
+    """Return events after `after`: 10 000 lines, or `most` (up to 1 000 000); 410 with `first_seq` if trimmed."""
     most = max(1, min(most, LIMITS.journal_lines))
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     attached_clusters.demand(visit)
@@ -256,9 +254,7 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """Return events. `show`: `actions`, `told` (no mere steps), `facts`, `all`. Repeat with `before` until it is
-    null.
-    """
+    """Return events. `show`: `actions`, `told` (no mere steps), `facts`, `all`. Repeat until `before` is null."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     attached_clusters.demand(visit)

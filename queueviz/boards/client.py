@@ -69,8 +69,9 @@ def _context(place: Place, readings: Readings) -> Context:
 
 
 def _frames_of(place: Place, client: ClientRow) -> str | None:
-    """Return the link of the client to show on the Wire page as `client~node`: to a broker if it has one, else to a
-    name server.
+    """Return the link of the client to show on the Wire page, as `client~node`.
+
+    The node is a broker if the client is connected to one, else a name server.
     """
     name_servers = {node["name"] for node in place.snapshot.get("name_servers", ())}
     with_whom = sorted(client.get("connections") or (), key=lambda name: (name in name_servers, name))

@@ -82,8 +82,9 @@ def _strategy(place: Place, readings: Readings) -> Context:
 
 
 def _locks(place: Place, readings: Readings) -> Context:
-    """Return the current lock durations, and the brokers that run: a property of clients may be set through any of
-    them.
+    """Return the current lock durations, and the brokers that run.
+
+    A property of clients may be set through any of these brokers.
     """
     return {"lives": locks.lives_of(data_of(readings, locks.channel(place), Locks)), "masters": _masters(place)}
 

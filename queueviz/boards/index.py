@@ -12,8 +12,9 @@ from sandbox.queries.rows.storage import Index, IndexEntry
 
 
 def channel(place: Place) -> str | None:
-    """Return the name of the index channel.  None for a real cluster, which answers queries but does not show its
-    files.
+    """Return the name of the index channel.
+
+    None for a real cluster, which answers queries but does not show its files.
     """
     return f"index/{place.slug}/{place.node}" if place.node and not place.attached else None
 

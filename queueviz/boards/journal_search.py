@@ -16,8 +16,9 @@ _FIELD = re.compile(r"\{\w+\}")
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """Return a search term for each word: its text, and the kinds of events, actions and values whose sentences
-    contain it.
+    """Return a search term for each word.
+
+    A term has the word, and the kinds of events, actions and values whose sentences contain it.
 
     >>> [term.text for term in terms_of("Crash A")]
     ['crash', 'a']

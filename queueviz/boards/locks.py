@@ -39,8 +39,7 @@ def channel(place: Place) -> str | None:
 
 
 def lives_of(data: Locks | None) -> LockLives:
-    """Return the three durations of a lock: until the broker drops it, until the client distrusts it, and between
-    renewals.
+    """Return the three durations of a lock: its life at the broker, its life at the client, its renewal interval.
 
     Without a reading of the channel, RocketMQ's default values.
     """

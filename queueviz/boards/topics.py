@@ -88,8 +88,9 @@ def _rows(place: Place, readings: Readings) -> list[TopicLine]:
 
 
 def _as_it_slept(topic: TopicRow) -> TopicUse:
-    """Return the topic as a snapshot has it (catalogue 9): without groups and origins, with one pair of counts for
-    all brokers.
+    """Return the topic as a snapshot has it (catalogue 9).
+
+    It has no groups and origins, and one pair of counts for all brokers.
     """
     write, read = topic["write_queues"], topic["read_queues"]
     queues: list[QueueOfTopic] = [

@@ -41,8 +41,9 @@ def _twin(place: Place, readings: Readings) -> Context:
 
 
 def _panel(place: Place, readings: Readings) -> Context:
-    """Return the template values of the selection in the query: `node=` a server or a broker, `link=` a link,
-    `group=` a box of clients.
+    """Return the template values of the selection in the query.
+
+    `node=` selects a server or a broker, `link=` a link, `group=` a box of clients.
     """
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     node, link = place.query.get("node", ""), place.query.get("link", "")

@@ -76,8 +76,9 @@ class LabResult(NamedTuple):
 
 
 class StudentResult(NamedTuple):
-    """The results of a student.  `name`: from the teacher's roster, or blank.  `labs`: all of the course, in its
-    order.
+    """The results of a student.
+
+    `name`: from the teacher's roster, or blank.  `labs`: all of the course, in its order.
     """
 
     number: int

@@ -76,8 +76,9 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
 
 
 def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
-    """Return a new enrolment with this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is
-    taken.
+    """Return a new enrolment with this secret.
+
+    Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken.
     """
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))

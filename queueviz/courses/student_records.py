@@ -32,9 +32,7 @@ class Belongings(NamedTuple):
         return [sandbox.slug for sandbox in self.sandboxes]
 
     def rows(self) -> list[models.Model]:
-        """Return the enrolment and all rows that refer to it or to its sandboxes, of every table; audit records
-        last.
-        """
+        """Return the enrolment and all rows that refer to it or to its sandboxes; audit records last."""
         nested = NestedObjects(DEFAULT_DB_ALIAS)
         nested.collect([self.enrolment])
         if self.sandboxes:

@@ -18,10 +18,10 @@ from sandbox.queries.rows.labs import LabRow
 
 
 def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
-    """Return the student's one submission of this lab.  The first call creates it and starts its sandbox and the
-    lab.
+    """Return the student's one submission of this lab.
 
-    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `creation.create`.
+    The first call creates it and starts its sandbox and the lab.  Raises ActionRefused: 404 the course does not have
+    the lab, 409 it is past its date; and as `creation.create`.
     """
     course = enrolment.course
     if lab.slug not in course.labs:

@@ -133,8 +133,9 @@ def _title(title: str) -> str:
 
 
 def _labs(labs: list[str]) -> list[str]:
-    """Return the labs in the order of the catalogue.  Raises ActionRefused (422) for an unknown lab or an empty
-    list.
+    """Return the labs in the order of the catalogue.
+
+    Raises ActionRefused (422) for an unknown lab or an empty list.
     """
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:

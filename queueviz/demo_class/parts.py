@@ -36,8 +36,9 @@ class Over(Exception):
 
 
 class Place(NamedTuple):
-    """A simulated student.  `part`: its behaviour, of `IN_ORDER` or `works`; `chance`: random numbers for pace and
-    choices.
+    """A simulated student.
+
+    `part`: its behaviour, of `IN_ORDER` or `works`; `chance`: random numbers for pace and choices.
     """
 
     name: str

@@ -59,8 +59,9 @@ class WebEnd:
         self.side = Side(port, self._send)
 
     async def listen(self) -> list[bytes]:
-        """Return the queued messages as soon as there is one; empty after `LISTEN_S`.  Raises OtherEngine after the
-        end.
+        """Return the queued messages as soon as there is one; empty after `LISTEN_S`.
+
+        Raises OtherEngine if the web process did not listen for too long.
         """
         self.heard_s = time.monotonic()
         with suppress(TimeoutError):

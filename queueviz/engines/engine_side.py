@@ -58,8 +58,9 @@ class Side:
         return round(self._hub.late_s() * 1_000)
 
     def moved(self, slug: str) -> None:
-        """Close the sockets of a sandbox that another engine serves now.  Their clients connect again, to that
-        engine.
+        """Close the sockets of a sandbox that another engine serves now.
+
+        Their clients connect again, to that engine.
         """
         for number in [number for number, slugs in self._joined.items() if slug in slugs]:
             self._begin(self._close(number, ENGINE_ENDED))
@@ -173,8 +174,9 @@ class Side:
         return list(await self._ask_web("still_see", list(asked)))
 
     async def _ask_web(self, question: str, *args: Any) -> Any:
-        """Return the web process's answer to a question.  Only the web process has the database.  Raises
-        TimeoutError.
+        """Return the web process's answer to a question.
+
+        Only the web process has the database.  Raises TimeoutError.
         """
         number = next(self._numbers)
         waiting = self._questions[number] = self._loop.create_future()

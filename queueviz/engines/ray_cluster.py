@@ -56,8 +56,9 @@ def see_that_there_are(number: int) -> None:
 
 
 def stop(name: str) -> None:
-    """Close the engine's sandboxes, cleanly if possible, and end it for good.  Raises LookupError if it does not
-    exist.
+    """Close the engine's sandboxes, cleanly if possible, and end it for good.
+
+    Raises LookupError if it does not exist.
     """
     import ray
     from ray.exceptions import RayError

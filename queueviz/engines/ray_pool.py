@@ -45,8 +45,9 @@ class RayPool:
     """
 
     def __init__(self, address: str, home: Path, number: int) -> None:
-        """Lock the data home, shared.  `number`: the least number of engines in the cluster.  Raises Locked,
-        OSError.
+        """Lock the data home, shared.
+
+        `number`: the least number of engines in the cluster.  Raises Locked, OSError.
         """
         home.mkdir(parents=True, exist_ok=True)
         self._lock = lock(home, shared=True)

@@ -111,8 +111,9 @@ def ledger() -> Ledger:
 
 
 def load(directory: Path) -> Ledger:
-    """Read the ledger from every file in `directory`.  Raises LedgerBroken for an incomplete, unknown or duplicate
-    row.
+    """Read the ledger from every file in `directory`.
+
+    Raises LedgerBroken for an incomplete, unknown or duplicate row.
     """
     claims: dict[str, Claim] = {}
     for path in sorted(directory.glob("*.toml")):

@@ -20,8 +20,9 @@ class Mark(NamedTuple):
 
 
 class MarkUnread(ValueError):
-    """The error of a mark that cannot be read from the source: without a row, with a computed one, or in an unusual
-    position.
+    """The error of a mark that cannot be read from the source.
+
+    The mark has no row, a computed one, or an unusual position.
     """
 
 

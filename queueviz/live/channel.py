@@ -105,8 +105,9 @@ class Channel:
         return self._snapshot
 
     def _delta(self, reading: Reading, difference: frames.Delta, *, pace_changed: bool) -> str | None:
-        """Return the encoded delta.  None: every viewer gets the snapshot, because no viewer can use a delta, or it
-        is too large.
+        """Return the encoded delta, or None if every viewer gets the snapshot.
+
+        That is so if no viewer can use a delta, or if it is too large.
         """
         if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
             return None

@@ -176,11 +176,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await viewer.send(frames.end(ch[:1_000], "failed"))
 
     async def _wake(self, ch: str) -> None:
-        """Wake the channel's sandbox as a visit does: after a restart of the server an open page has a sleeping
-        sandbox.
+        """Wake the channel's sandbox as a visit does.
 
-        This happens once for each socket: a page must not wake a sandbox that is stopped while the page is open.  If
-        waking is refused, the channel ends with `asleep` or `failed`.
+        After a restart of the server an open page has a sleeping sandbox.  This happens once for each socket: a page
+        must not wake a sandbox that is stopped while the page is open.  If waking is refused, the channel ends with
+        `asleep` or `failed`.
         """
         slug = slug_of(ch)
         if slug is None or slug in self._woken:

@@ -385,9 +385,7 @@ class Hub:
         return [*self._channels.values(), *self._facts.values()]
 
     async def _ask(self, future: Future[T]) -> T | None:
-        """Return the engine's answer, or None if it does not answer in time or refuses.  The board is read again
-        later.
-        """
+        """Return the engine's answer, or None if it is late or refused.  The board is then read again later."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE_S)
         except (SandboxError, TimeoutError) as error:

@@ -17,8 +17,9 @@ KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands
 
 
 def signing() -> tuple[str, str]:
-    """Return the private and public key that sign, as PEM.  Raises ActionRefused (503) if the configured file is
-    unusable.
+    """Return the private and public key that sign, as PEM.
+
+    Raises ActionRefused (503) if the configured file is unusable.
     """
     return _all()[0]
 

@@ -28,8 +28,9 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
 
 
 def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
-    """Return a keyed digest of the learner's id, different in each course, so that rows of two courses cannot be
-    joined.
+    """Return a keyed digest of the learner's id, different in each course.
+
+    So rows of two courses cannot be joined.
     """
     return sealed_secrets.keyed("lti user", platform.pk, course.pk, user)
 

@@ -70,8 +70,9 @@ def resend(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def platforms(request: HttpRequest) -> HttpResponse:
-    """Show the LMSs that the visitor has registered.  POST `do`: `invite`; or `change` or `remove`, of one
-    `platform`.
+    """Show the LMSs that the visitor has registered.
+
+    POST `do`: `invite`; or `change` or `remove`, of one `platform`.
     """
     requester = visitor.of_request(request)
     if not requester.is_signed_in:

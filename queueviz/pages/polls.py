@@ -35,8 +35,9 @@ BUTTONS: Texts = {
 
 @require_GET
 def poll(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the newest poll.  The teacher also gets the form for another one, perhaps prefilled `from` a step of a
-    lab.
+    """Show the newest poll.
+
+    The teacher also gets the form for another one, perhaps prefilled `from` a step of a lab.
     """
     return _page(request, visit_course(visitor.of_request(request), slug, "see"))
 

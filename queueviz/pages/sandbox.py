@@ -61,8 +61,9 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Show a panel, or the table twin of a page, as a partial.  The page polls it every two seconds while it is
-    open.
+    """Show a panel, or the table twin of a page, as a partial.
+
+    The page polls it every two seconds while it is open.
     """
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     board = _shown(PARTS.get(name) or BOARDS.get(name), visit)
@@ -102,8 +103,9 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_POST
 def actions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Execute one action.  The status is 204, with the event number in a header; a refusal is a partial for the
-    form.
+    """Execute one action.
+
+    The status is 204, with the event number in a header; a refusal is a partial for the form.
     """
     requester = visitor.of_request(request)
     try:
@@ -189,8 +191,9 @@ def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Pa
 
 
 def _wake(slug: str) -> None:
-    """Wake the sandbox.  If it cannot be opened (409), return: the page shows the reason, and its settings can
-    delete it.
+    """Wake the sandbox.
+
+    If it cannot be opened (409), return: the page shows the reason, and its settings can delete it.
     """
     try:
         engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)

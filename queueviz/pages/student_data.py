@@ -20,8 +20,9 @@ CONFIRMED = "delete"
 @never_cache
 @require_http_methods(["GET", "POST"])
 def own(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a student's own data.  POST with `confirm=delete` deletes the data and removes the student from the
-    course.
+    """Show a student's own data.
+
+    POST with `confirm=delete` deletes the data and removes the student from the course.
     """
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")

@@ -1,5 +1,6 @@
-"""Tables of a result as text for a terminal: a line of names, aligned columns, long values shortened except in the
-last.
+"""Tables of a result as text for a terminal.
+
+A table has a line of names and aligned columns; long values are shortened except in the last column.
 """
 
 from collections.abc import Iterator

@@ -35,8 +35,9 @@ def deadline(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
 
 
 def pace(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
-    """Return the action, if it is not a student's answer to a step that is still closed.  Raises ActionRefused
-    (409).
+    """Return the action, if it is not a student's answer to a step that is still closed.
+
+    Raises ActionRefused (409).
     """
     pacing.demand(visit.sandbox, visit.role, action)
     return action

@@ -1,4 +1,4 @@
-"""`{% server_load as load %}`: the server's load on the first page of the admin."""
+"""`{% server_load as now %}`: the server's load on the first page of the admin."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, Any]:
-    """Return the data of a channel.  Raises ChannelUnknown for unknown names, and for channels that only a sandbox
-    has.
+    """Return the data of a channel.
+
+    Raises ChannelUnknown for unknown names, and for channels that only a sandbox has.
     """
     picture, watch = cluster.picture, cluster.watch
     match kind, rest:

@@ -106,8 +106,9 @@ class Clusters:
         return answer
 
     async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
-        """Execute a reset without a time limit: half a reset would be worse than a late one.  Return its event
-        number.
+        """Execute a reset and return its event number.
+
+        There is no time limit: half a reset would be worse than a late one.
         """
         return await _in_words(self.get(slug).act(action, by, undo))
 

@@ -115,8 +115,9 @@ class Polls:
         return True
 
     def _learn_brokers(self) -> None:
-        """Update the brokers from all name servers that answer, since name servers do not communicate with each
-        other.
+        """Update the brokers from all name servers that answer.
+
+        Name servers do not communicate with each other.
         """
         reported: Brokers = {}
         for server in self._picture.servers.values():

@@ -219,8 +219,9 @@ def _write_themselves(facts: Facts) -> bool:
 
 
 def _by_members(reach: Reach, facts: Facts, action: ResetOffsets) -> Requests:
-    """Return requests that make each broker compute its targets again, as for the plan, and send them to its members
-    (222).
+    """Return requests that make each broker compute its targets and send them to its members (222).
+
+    The brokers compute the targets again, as for the plan.
     """
     time_ms = TO_THE_END if action.target == "latest" else action.value or 0
     return {

@@ -118,8 +118,9 @@ class SimDisk:
             file.durable = self._survived(file, share)
 
     def write_back_files(self, *, older_than_ms: int) -> None:
-        """Flush the files that were written at once (not through a mapping) and are dirty for this long, as the
-        kernel does.
+        """Flush small files that are dirty for this long, as the kernel does.
+
+        Small files are those written at once, not through a mapping.
         """
         before_ms = self._clock.now_ms() - older_than_ms
         for file in self._files.values():

@@ -38,11 +38,10 @@ class Stuck(SandboxError):
 
 
 class SimLoop(LoopInterface):  # type: ignore[misc]
-    """An event loop with virtual time in seconds from 0.0, and asyncio's public interface for tasks, futures and
-    timers.
+    """An event loop with virtual time, in seconds from 0.0.
 
-    No sockets, threads, executors or signals: those methods raise NotImplementedError.  An unhandled error is raised
-    from `run`, `run_for` or `run_until_idle`.
+    It has asyncio's public interface for tasks, futures and timers.  No sockets, threads, executors or signals:
+    those methods raise NotImplementedError.  An unhandled error is raised from `run`, `run_for` or `run_until_idle`.
     """
 
     def __init__(self, *, most_at_once: float = CALLBACKS_PER_INSTANT) -> None:

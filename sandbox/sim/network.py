@@ -59,7 +59,10 @@ class SimNetwork(LoopbackNetwork):
     # Faults.
 
     def partition(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """Lose all bytes sent from `a` to `b` from now on, and back too unless `one_way`.  No end is notified."""
+        """Lose all bytes sent from `a` to `b` from now on, and back too unless `one_way`.
+
+        No end is notified.
+        """
         for way in _ways(a, b, one_way=one_way):
             self._cut[way] = None
 

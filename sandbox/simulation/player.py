@@ -99,8 +99,9 @@ class Player:
         return self.world.act("ResetOffsets", **fields, method="online" if registered else "offline")
 
     def _shrink(self, fields: dict[str, Any]) -> int | None:
-        """Reduce the topic's read queues, if those removed are drained and no longer written (spec broker-behaviour
-        9).
+        """Reduce the topic's read queues, if those removed are drained and no longer written.
+
+        Source: spec broker-behaviour 9.  Return the event number, or None if it is not possible.
         """
         fewer = fields["queues"]
         for node in self.world.cluster.nodes.brokers:

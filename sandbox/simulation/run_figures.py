@@ -82,8 +82,9 @@ def _lag(snapshot: Snapshot) -> int | None:
 
 
 def _lost(rows: list[Row], last: Snapshot) -> int:
-    """Return the number of messages that a broker stored and lost: after a power cut their offsets are assigned
-    again.
+    """Return the number of messages that a broker stored and lost.
+
+    After a power cut their offsets are assigned again.
     """
     stored: Counter[tuple[str, str, int]] = Counter()
     for row in rows:

@@ -123,8 +123,9 @@ def _slow_member(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _slow_key(draw: Draw, at_s: float) -> list[Step]:
-    """Return steps that make the messages of one key slow for a while, in the whole group: any member may get the
-    key.
+    """Return steps that make the messages of one key slow for a while.
+
+    They change the whole group: any member may get the key.
     """
     group, chance = draw.group(), draw.chance
     key = f"customer-{chance.below(12):02}" if draw.setup.selector == "hash" else f"order-{10 + chance.below(200)}"
@@ -204,8 +205,9 @@ def _grow(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _shrink(draw: Draw, at_s: float) -> list[Step]:
-    """Return steps that shrink the topic: write queues first, read queues once producers know and the queues are
-    drained.
+    """Return steps that shrink the topic.
+
+    The write queues come first, the read queues once producers know and the queues are drained.
     """
     fewer = max(1, draw.setup.queues // 2)
     return [

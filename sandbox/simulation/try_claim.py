@@ -64,8 +64,9 @@ def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
 
 
 def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = None) -> Tried:
-    """Test the claim in the run of one seed.  `acts`: the actions of the run, instead of all that belong to the
-    seed.
+    """Test the claim in the run of one seed.
+
+    `acts`: the actions of the run, instead of all that belong to the seed.
     """
     claim = CLAIMS[name]
     done = case(claim, seed, list(basis.members), basis.acts) if acts is None else acts

@@ -113,9 +113,7 @@ class Watcher:
     # End of the run.
 
     def unfinished(self) -> list[str]:
-        """Return queues that a clustering group has not finished, and delay levels with messages not due yet, as
-        names.
-        """
+        """Return as names the queues that a clustering group has not finished, and delay levels not due yet."""
         left: list[str] = []
         now_ms = self._world.cluster.clock.now_ms()
         for node in self._world.cluster.nodes.masters():

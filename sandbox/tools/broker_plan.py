@@ -182,8 +182,9 @@ def listening(options: Options) -> tuple[str, int]:
 
 
 def split(address: str, what: str) -> tuple[str, int]:
-    """Return IP address and port to bind from `ip:port`.  Raises CannotStart.  `what`: the name of the value in the
-    error.
+    """Return IP address and port to bind from `ip:port`.
+
+    Raises CannotStart.  `what`: the name of the value in the error.
     """
     host, port = _host_and_port(address, what)
     host = DEFAULT_HOST if host == "localhost" else host

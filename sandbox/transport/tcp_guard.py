@@ -79,10 +79,10 @@ class TcpGuard:
         self.connections -= 1
 
     def refuse(self, address: str, reason: str, remark: str, request_code: int | None = None) -> None:
-        """Count a connection that is refused or ended.  A limited number per second is also written to journal and
-        log.
+        """Count a connection that is refused or ended.
 
-        `request_code`: the request that caused it, if known.
+        A limited number per second is also written to journal and log.  `request_code`: the request that caused it,
+        if known.
         """
         self.refused[reason] += 1
         if not self._reports.take(self.clock.monotonic()):

@@ -207,8 +207,9 @@ class Command(BaseCommand):
         )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> Report:
-        """Run the order in a child process and return its last report.  Raises CommandError if no report ended the
-        run.
+        """Run the order in a child process and return its last report.
+
+        Raises CommandError if no report ended the run.
         """
         scratch = home / "pipeline" / ".spark"
         log = scratch / f"{order.run}.log"

@@ -182,7 +182,8 @@ def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
 
 
 def is_there(picture: Picture, topic: str) -> bool:
-    """Return True if the topic exists.  While no broker answers, that is unknown: return True, so that the board
-    stays.
+    """Return True if the topic exists.
+
+    While no broker answers, that is unknown: return True, so that the board stays.
     """
     return not any(broker.state == RUNNING for broker in picture.brokers.values()) or bool(picture.configs(topic))

@@ -158,11 +158,11 @@ class Book:
                 page.handle(offset, SENT_BACK)
 
     def _given_back(self, loss: PowerLoss) -> None:
-        """Record a power cut.  The broker assigns lost offsets again, and consumers that had pulled them continue
-        after them.
+        """Record a power cut.
 
-        RocketMQ's consumers count offsets, not messages; an offset above the queue's end is corrected only while it
-        is above (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
+        The broker assigns lost offsets again, and consumers that had pulled them continue after them.  RocketMQ's
+        consumers count offsets, not messages; an offset above the queue's end is corrected only while it is above
+        (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
         """
         if loss.node in self._diverged:
             self._diverging.setdefault(loss.node, loss)

@@ -109,11 +109,11 @@ def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
 
 
 def _not_replicated(observed: Observed) -> list[Violation]:
-    """Return a violation for each message with SEND_OK from a SYNC_MASTER that no slave has (spec broker-behaviour
-    12).
+    """Return a violation for each message with SEND_OK from a SYNC_MASTER that no slave has.
 
-    Checked when the master loses power, and at the end.  Not checked after a slave lost its own page cache, from
-    which it had acknowledged, nor for a slave that has more than its master (see `Observed.diverged`).
+    Source: spec broker-behaviour 12.  Checked when the master loses power, and at the end.  Not checked after a
+    slave lost its own page cache, from which it had acknowledged, nor for a slave that has more than its master (see
+    `Observed.diverged`).
     """
     diverged = observed.diverged()
     if observed.setup.replication != "SYNC_MASTER":
