@@ -51,7 +51,7 @@ def port() -> EnginePort:
     """Return the port of the engine.  The first call starts the engine."""
     global _engine
     with _starting:
-        if _engine is None or not _engine.is_alive:  # one whose thread died is replaced; its sandboxes recover
+        if _engine is None or not _engine.is_alive:  # an engine whose thread died is replaced; its sandboxes recover
             _engine = _start()
         return _engine.port
 

@@ -252,7 +252,7 @@ class PipelineRun(models.Model):
     tables = models.JSONField(default=dict, blank=True)  # rows by table
     true_to = models.BigIntegerField(null=True, blank=True)  # the last journal entry it read
     who = models.CharField(max_length=80)  # as in the audit
-    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of who asked, for the limit
+    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of the requesting visitor, for the limit
     asked_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -307,7 +307,7 @@ class AuditRecord(models.Model):
     what = models.CharField(max_length=32)
     who = models.CharField(max_length=80)  # a role or an account, never a person's address
     origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address, course: `creation_limits`
-    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of who has a session or token
+    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of the visitor's session or token
     details = models.JSONField(default=dict, blank=True)
 
     class Meta:

@@ -25,7 +25,7 @@ HOUR = timedelta(hours=1)
 CREATE = "create"  # in the audit
 SIGN_IN = "You can start the next one in {minutes} min, or now if you sign in."
 NEWCOMERS = Rate(0.5, 60, what="sandbox starts")  # of one address, by browsers that are not known yet
-OF_ADDRESS = "address:"  # begins what `policy.counted_as` says of who has neither session nor token yet
+OF_ADDRESS = "address:"  # prefix of `policy.counted_as` for a visitor without session and token
 
 
 class Counted(NamedTuple):

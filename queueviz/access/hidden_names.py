@@ -21,7 +21,7 @@ from sandbox.journal.event_filter import Row, without_own_names
 ALIAS_CHARS = 8
 OTHER = "another-sandbox"
 TEACHER = "instructor"
-HELD = ("lab", "tile")  # channels that name who has taken over
+HELD = ("lab", "tile")  # channels that name a teacher who has taken over
 FACTS = "facts"
 HEAD = re.compile(r'\{"k":"(\w+)","ch":("(?:[^"\\]|\\.)*")')  # as `live.frames` begins each message of a channel
 

@@ -69,7 +69,7 @@ class Count(NamedTuple):
     verdict: str
     word: object
     messages: int
-    seq: str  # of an event that shows one; "" where there is none
+    seq: str  # of an example event; "" if there is none
     causes: tuple[tuple[str, object, int], ...] = ()
 
 

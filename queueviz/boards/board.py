@@ -142,7 +142,7 @@ def _selected(place: Place, data: Board | None) -> str | None:
     return asked if asked and data and asked in data["queues"] else None
 
 
-EVERYTHING = "*"  # the expression of who wants every message
+EVERYTHING = "*"  # the subscription expression for every message
 STRIPS = 64  # queues with a strip of their own; above that a heat map shows all
 EXPANDED = 12  # and these many worst ones keep theirs
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")

@@ -107,7 +107,7 @@ class BoardPage:
     name: str  # the tab, and the key of its table twin: GET /s/<slug>/part/<name>/
     path: str  # below /s/<slug>/, "" for the Board itself
     template: str
-    title: object = None  # in the navigation, where it stands there
+    title: object = None  # in the navigation; None: not in it
     twin: str | None = None  # template of the table twin, refreshed every 2 s while open
     attached: bool = False  # whether it can be drawn of a real cluster, too
     replayed: bool = False  # whether it can be drawn of a moment that is executed again

@@ -145,7 +145,7 @@ class Names(NamedTuple):
 
     members: Mapping[str, RebalanceMember]
     shorts: Mapping[str, str]
-    labels: Mapping[str, str]  # of those who are members no more
+    labels: Mapping[str, str]  # of former members
 
     @classmethod
     def of(cls, data: Rebalance, topic: str | None) -> Names:

@@ -66,7 +66,7 @@ def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> No
     reported[cluster.slug] = requested
     try:
         engine.answer(future, patience_s)
-    except EngineBusy:  # it goes on looking; until then its pages are empty
+    except EngineBusy:  # the engine keeps polling; until an answer the pages are empty
         log.info("the first poll of %s takes long", cluster.slug)
     except SandboxError:
         reported.pop(cluster.slug, None)

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from sandbox.queries.rows.tile import TileRow
 
-LEAST = 3  # of whom more than half are a majority
+LEAST = 3  # students in a lab; more than half of them are a majority
 
 
 class Difference(TypedDict):

@@ -25,7 +25,7 @@ MOST_LINES = 1_000_000
 GRACE_S = 45.0  # how much longer than it should a wait takes on a busy machine
 PANEL = {"HX-Request": "true"}
 LOWERS = 'name="do" value="down"'
-RUNS = ("do", "done")  # in other phases the clock stands while the student reads
+RUNS = ("do", "done")  # in other phases the clock is paused while the student reads
 
 
 class Pace(NamedTuple):

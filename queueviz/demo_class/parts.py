@@ -17,7 +17,7 @@ COMES_EVERY_S = 1.0  # one student after the other
 AFTER_TROUBLE_S = (4.0, 8.0)
 ASKS_AGAIN_S = 120.0
 CUT_AFTER_S = 10.0
-SAYS_AGAIN_S = (25.0, 45.0)  # who is stuck, once it has been seen
+SAYS_AGAIN_S = (25.0, 45.0)  # interval of the stuck student's repeated answers
 MISTAKES_AT_ONCE = 3
 ERRS = 0.35  # the share of labs that are begun with a usual mistake
 IN_ORDER = ("works", "is stuck", "asks", "is idle", "is done", "is cut off")
@@ -74,7 +74,7 @@ class PlayedStudent:
         self._socket = PageSocket(self._pages.url, lambda: self._pages.cookies)
         self._code, self._labs, self._over, self._say = code, labs, over, say
         self._course = ""
-        self._asks_s: float | None = None  # when next, of who asks
+        self._asks_s: float | None = None  # time of the next question; None: asks none
         self._questions = itertools.cycle(QUESTIONS)
         self.hands: PageHands | None = None
 

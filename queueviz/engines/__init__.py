@@ -3,7 +3,7 @@
 import os
 
 MOST_ENGINES = 64
-MOST_UNASKED = 4  # each takes 55 MB; who has more cores and more sandboxes says so
+MOST_UNASKED = 4  # each takes 55 MB; larger machines set the number explicitly
 
 
 def engines_for_this_machine() -> int:

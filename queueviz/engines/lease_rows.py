@@ -21,7 +21,7 @@ from sandbox.hosting.lease import LEASE_S, Figures, Held, HeldElsewhere, LeaseLo
 
 ALIAS = "leases"  # a connection of its own: a page's may be in a transaction, and waits for longer
 WAIT_S = 2  # for a connection, a lock or an answer; several of these fit into one lease
-KEPT_FOR = timedelta(days=1)  # engines whose lease ran out and that did not come back under their name
+KEPT_FOR = timedelta(days=1)  # rows of engines whose lease expired and that did not restart under their name
 
 _LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
 

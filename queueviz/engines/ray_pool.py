@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 1.0
 START_WITHIN_S = 60.0
-TRIES = 3  # engines asked for one sandbox: who has it may change meanwhile
+TRIES = 3  # engines asked for one sandbox: its engine may change meanwhile
 NO_ENGINE = "No engine accepts sandboxes at the moment. Try again in a moment."
 GONE = "The engine with this sandbox is gone. Another engine may take over in a few seconds: try again."
 NOT_LINKED = "The engine is not reachable. Try again in a moment."

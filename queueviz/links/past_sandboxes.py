@@ -81,7 +81,7 @@ def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
         _moments.move_to_end((slug, at))
         moment.asked_s = time.monotonic()
         if moment.state == "failed":
-            del _moments[slug, at]  # said once, and begun again by who asks again
+            del _moments[slug, at]  # reported once; the next request begins it again
         return moment
 
 

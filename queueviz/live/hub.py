@@ -309,7 +309,7 @@ class Hub:
         self._newest[facts.slug] = max(entries.next_seq - 1, self._newest.get(facts.slug, 0))
         await facts.publish(self._shown_rows(facts.slug, entries.rows), entries.next_seq)
         if len(entries.rows) == MOST_ROWS:
-            facts.dirty = True  # there is more
+            facts.dirty = True  # the page was full: read again
 
     def _withholds(self, slug: str) -> bool:
         """Return True if scores are withheld: all viewers get the same frames, so one without the right suffices."""

@@ -74,7 +74,7 @@ class Viewer:
         self._cost, self._cost_at_s = 0.0, 0.0  # seconds a second, and when that was so
         self.hidden = False
         self.closed = False
-        self.home: str | None = None  # slug of its first channel: whose beat it hears
+        self.home: str | None = None  # slug of its first channel, whose beat it gets
 
     @property
     def channel_count(self) -> int:

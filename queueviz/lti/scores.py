@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE = timedelta(seconds=30)  # after the first try in vain; doubled each time
 MOST_PAUSE = timedelta(hours=6)
-MOST_TRIES = 16  # about two days; then only who asks for it sends again
-LEASE = timedelta(minutes=5)  # of who sends: another process leaves the row alone for so long
+MOST_TRIES = 16  # about two days; then a score is only sent on request
+LEASE = timedelta(minutes=5)  # of the process that sends: others skip the row for this time
 SENT_PER_TURN = 60
 MOST_LINE_ITEMS = 120  # of one learner: each lab, a few times over
 FULL_SCORE = 100

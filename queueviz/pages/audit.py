@@ -30,7 +30,7 @@ from sandbox.queries.rows.snapshot import Snapshot
 JOB = "delivery_audit"
 SHOWN_LINES = 500  # groups on topics
 SHOWN_MESSAGES = 200
-DRAWN_MESSAGES = 200_000  # of one group on one topic; of more there are only counts
+DRAWN_MESSAGES = 200_000  # of one group on one topic; above it only counts are shown
 DRAWN_QUEUES = 64
 
 Record = dict[str, object]  # for the template

@@ -41,7 +41,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     visit = policy.visit_at(requester, slug, "see")
     board = _shown(BOARDS.get(tab), visit)
     policy.note_visit(visit)
-    if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
+    if "at" in request.GET and tab != "journal":  # the Journal shows the events around it
         return replay.page(request, board, shell(request, visit, tab, wake=False), where)
     values = shell(request, visit, tab)
     snapshot = values["snapshot"]
@@ -206,5 +206,5 @@ def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
     """Return the refusal as a partial that is shown beside the form."""
     status, texts = refusals.describe(refused)
     if status == 404 and isinstance(refused, ActionRefused):
-        status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field
+        status = 422  # the form names an unknown object; the address is valid, so the sentence is beside the field
     return render(request, REFUSAL, refusals.beside(status, texts), status=status)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 TRIES = 3
 BATCH_ROWS = 16_384
-WIDE = ("offset", "seq", "position")  # how columns end whose numbers may need 64 bits: strings in JSON
+WIDE = ("offset", "seq", "position")  # ends of names of columns with 64-bit numbers: strings in JSON
 
 
 class Rows(NamedTuple, Generic[T]):
@@ -83,7 +83,7 @@ class Result:
             path = self._out / table.path
             try:
                 path.stat()
-                files = sorted(str(file) for file in path.rglob("*.parquet"))  # beside them lies what Spark noted
+                files = sorted(str(file) for file in path.rglob("*.parquet"))  # Spark's own files are beside them
                 return read(pyarrow.dataset.dataset(files, format="parquet")) if files else nothing
             except (OSError, ValueError) as error:  # of pyarrow both
                 before, self.manifest = self.manifest, self._newest()

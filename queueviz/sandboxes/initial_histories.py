@@ -74,7 +74,7 @@ def _is_wanted(template: str, preset: str) -> bool:
     config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, history_s=settings.QUEUEVIZ_HISTORY_S)
     try:
         return Histories(Path(settings.QUEUEVIZ_HOME), config).is_wanted(template, preset)
-    except ActionRefused:  # there is no such template
+    except ActionRefused:  # unknown template
         return False
 
 

@@ -160,7 +160,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         self._ready.append(handle)
         return handle
 
-    call_soon_threadsafe = call_soon  # there is one thread
+    call_soon_threadsafe = call_soon  # the loop has only one thread
 
     def call_later(
         self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None

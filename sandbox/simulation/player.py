@@ -136,9 +136,9 @@ class Player:
     # End of the run.
 
     def _is_calm(self, group: str) -> bool:
-        """Return True if no fault is active, every broker knows every member, and each queue has its owner.
+        """Return True if no fault is active, every broker has every member, and each queue has its owner.
 
-        Then a reset reaches all members.  (A broker that is not in the routes yet knows no member, and a reset would
+        Then a reset reaches all members.  (A broker that is not in the routes yet has no member, and a reset would
         bypass the members.)
         """
         cluster = self.world.cluster
