@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Change one expression of the product at a time and check that a test fails.
+"""A mutation test: change one expression of the product at a time and check that a test fails.
 
     script/test mutants [--count 50] [--seed 20261127] [--json FILE]
 

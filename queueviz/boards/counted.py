@@ -30,7 +30,7 @@ CountedTexts = dict[str, Text | Counted]
 
 
 def forms(text: Text | Counted) -> str | list[str]:
-    """Return the text as JSON carries it: one text, or its two forms."""
+    """Return the text for JSON: one text, or a list with its two forms."""
     return [text.form(1), text.form(2)] if isinstance(text, Counted) else str(text)
 
 

@@ -45,7 +45,7 @@ class LifeEvent(TypedDict):
 
 
 class CopyLine(CopyProgress):
-    """The progress of a group on one record, in words."""
+    """The progress of a group on one copy of the message, in words."""
 
     said: SignWord
     reader: str | None  # label
@@ -53,7 +53,7 @@ class CopyLine(CopyProgress):
 
 
 class GroupLine(TypedDict):
-    """One group that reads the message, in words."""
+    """One group that reads the message, with its progress in words."""
 
     group: str
     model: str

@@ -33,7 +33,7 @@ Readings = Mapping[str, Reading | Refusal | None]
 
 @dataclass(frozen=True)
 class Place:
-    """The subject of a page: one sandbox or cluster as it is now, and the query of the address."""
+    """The subject of a page: one sandbox or cluster as it is now, and the query string."""
 
     slug: str
     snapshot: Snapshot
@@ -50,7 +50,9 @@ class Place:
         return sorted(self.snapshot.get("groups", ()), key=lambda group: group["group"])
 
     def group(self, *, orderly: bool = False) -> GroupRow | None:
-        """Return the group in the address, else the first one (with `orderly`, the first orderly one)."""
+        """Return the group in the query, else the first one (with `orderly`, the first orderly one).  None without
+        groups.
+        """
         groups = self.groups
         for group in groups:
             if group["group"] == self.query.get("group"):

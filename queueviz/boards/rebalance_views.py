@@ -84,7 +84,7 @@ class Line(TypedDict):
 
 
 class WaveRound(TypedDict):
-    """One round of a wave."""
+    """One rebalance round of a wave."""
 
     seq: str
     who: str

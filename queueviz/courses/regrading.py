@@ -26,7 +26,7 @@ UNTRUSTED = frozenset({"unread", "receipt", "lost", "rerun", "gone", "not_begun"
 
 
 class Difference(NamedTuple):
-    """One row; `kind`:
+    """A difference between a grade and its journal; `kind`:
 
     score      `live` is the grade, `found` what the journal is worth
     journal    `live` is what the journal has as a result, `found` what the checks say of the rest of it
@@ -56,7 +56,7 @@ class OfSandbox(TypedDict):
 
 
 class AttemptRow(OfSandbox):
-    """A row of `attempts`."""
+    """A row of the table `attempts`."""
 
     lab: str
     attempt: int
@@ -68,7 +68,7 @@ class AttemptRow(OfSandbox):
 
 
 class MetStepRow(OfSandbox):
-    """A row of `steps`."""
+    """A row of the table `steps`."""
 
     lab: str
     attempt: int
@@ -81,7 +81,7 @@ class MetStepRow(OfSandbox):
 
 
 class RecordedReceipt(OfSandbox):
-    """A row of `receipts`."""
+    """A row of the table `receipts`."""
 
     lab: str
     attempt: int
@@ -90,7 +90,7 @@ class RecordedReceipt(OfSandbox):
 
 
 class RecordedDifference(OfSandbox):
-    """A row of `differences`."""
+    """A row of the table `differences`."""
 
     lab: str
     step: int | None
@@ -99,13 +99,13 @@ class RecordedDifference(OfSandbox):
 
 
 class UnreadJournal(OfSandbox):
-    """A row of `unread`."""
+    """A row of the table `unread`."""
 
     why: str
 
 
 class Tables(NamedTuple):
-    """The rows of `grading` by sandbox."""
+    """The rows of all tables of the job `grading`, by sandbox."""
 
     attempts: dict[str, list[AttemptRow]]
     steps: dict[str, list[MetStepRow]]

@@ -49,7 +49,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """Begin or continue the student's work on this lab."""
+    """Begin or continue the student's work on this lab, and redirect to its sandbox."""
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     if visit.enrolment is None:

@@ -63,7 +63,7 @@ class ExamRow(TypedDict):
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Show packs and every lab, with the progress of the visitor's own sandboxes from their journals."""
+    """Show all labs by pack, with the progress of the visitor's own sandboxes from their journals."""
     in_progress, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
     labs = [

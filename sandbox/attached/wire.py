@@ -1,4 +1,4 @@
-"""The connection to an attached cluster."""
+"""The connector to an attached cluster."""
 
 import ssl
 from collections.abc import Awaitable, Callable

@@ -88,7 +88,7 @@ class Plan(NamedTuple):
 
 
 class Master(NamedTuple):
-    """The master of a slave, as a name server knows it."""
+    """The master of a slave, as a name server lists it."""
 
     broker: str
     cluster: str
