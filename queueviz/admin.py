@@ -1,4 +1,4 @@
-"""The host's own view of the rows.  Digests are hidden, and the audit is only read."""
+"""The Django admin for the host of the server.  Digests are hidden, and the audit is read-only."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """The admin of attached clusters.
 
-    Changes reach the engine; visitors who lost a right are disconnected from the pages.
+    Changes reach the engine.  Visitors who lose a right are disconnected from the pages.
     """
 
     list_display = ("name", "title", "name_servers", "audience", "tls")
@@ -45,13 +45,13 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     )
 
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
-        """Return the fields that are fixed: a cluster's address is in links and in the audit."""
+        """Return the read-only fields: `name` after creation, because links and the audit contain it."""
         return ("name",) if obj is not None else ()
 
 
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, object]:
-        """Check the addresses; those that requests must not go to are reported here."""
+        """Validate the platform's addresses, and report those to which the server must not send requests."""
         values = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):
             try:
@@ -70,7 +70,7 @@ class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(LtiPlatform)
 class LtiPlatformAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """An LMS registered by hand (docs/lti.md)."""
+    """The admin of learning platforms (LMS) registered by hand (docs/lti.md)."""
 
     form = LtiPlatformForm
     list_display = ("name", "issuer", "client_id", "owner", "made_at")

@@ -1,4 +1,4 @@
-"""The app.  Its `ready` starts nothing: the engine starts with the first page that needs it."""
+"""The Django app configuration.  `ready` starts nothing: the engine starts with the first page that needs it."""
 
 from django.apps import AppConfig
 

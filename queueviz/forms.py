@@ -1,4 +1,7 @@
-"""Conversion of form fields to plain dictionaries for `control`.  Values stay text: `control.fields` has the types."""
+"""Conversion of form fields to plain dictionaries for `control`.
+
+Values stay text: `control.fields` has the types.
+"""
 
 from django import forms
 from django.http import QueryDict
@@ -13,10 +16,11 @@ KEY_MARK = "."  # `queues_by_member.A` is what A has in the object `queues_by_me
 
 
 def fields_of(form: QueryDict) -> dict[str, object]:
-    """`queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, the rest one text each (which may hold JSON).
+    """Return the fields of a form as a dictionary.
 
-    A field that is sent empty is left out: the engine's default holds.  Raises ActionRefused (422) for a field that is
-    sent in two of these ways.
+    `queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, any other field one text (which may hold
+    JSON).  An empty field is left out, so the engine uses its default.  Raises ActionRefused (422) for a field that
+    is sent in two of these ways.
     """
     fields: dict[str, object] = {}
     for name in form:
@@ -46,7 +50,7 @@ def _put(fields: dict[str, object], field: str, value: str | list[str] | dict[st
 
 
 class NewSandboxForm(forms.Form):
-    """The form that starts a sandbox: only the template is needed."""
+    """The form that starts a sandbox.  Only the template is needed."""
 
     template = forms.CharField(max_length=32, required=False, initial="orders")
     preset = forms.CharField(max_length=32, required=False)
@@ -54,7 +58,7 @@ class NewSandboxForm(forms.Form):
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The settings of a sandbox that its owner may change outside the engine."""
+    """The form for the settings of a sandbox that its owner may change outside the engine."""
 
     class Meta:
         model = Sandbox

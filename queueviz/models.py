@@ -1,6 +1,6 @@
 """Database rows of sandboxes, rights, clusters, runs and engine leases.
 
-Messages, queues and offsets are the engine's (catalogue 8).
+Messages, queues and offsets are in the engine's files (catalogue 8).
 """
 
 import secrets
@@ -47,7 +47,7 @@ DIGEST_LENGTH = 64  # SHA-256 in hex
 
 
 class Sandbox(models.Model):
-    """One sandbox: its address, its name and its owner.  Its state is known by the engine."""
+    """A sandbox's address, name and owner.  The engine holds its state."""
 
     class Visibility(models.TextChoices):
         LINK = "link", "whoever has the address may watch"
@@ -81,9 +81,9 @@ class Sandbox(models.Model):
 
 
 class Grant(models.Model):
-    """A right given away: to a browser, a program, an account, or the first visitor who opens a link.
+    """A right to a sandbox, given to a browser, a program, an account, or the first visitor who opens a link.
 
-    Secrets are stored as SHA-256 only: of a token or link in `digest`, of a browser in `holder`.
+    Secrets are stored as SHA-256 only: the secret of a token or link in `digest`, that of a browser in `holder`.
     """
 
     class Kind(models.TextChoices):
@@ -116,11 +116,10 @@ class Grant(models.Model):
 
 
 class Cluster(models.Model):
-    """A real RocketMQ cluster with pages at `/k/<name>/`: its addresses, its viewers and its operators, who may reset
-    offsets.
+    """A real RocketMQ cluster with pages at `/k/<name>/`: its addresses, viewers and operators.
 
-    Everything else is read from the cluster.  Its ACL secret is never stored, only the name of the environment
-    variable that holds it.
+    Operators may reset offsets.  Everything else is read from the cluster.  Its ACL secret is never stored, only the
+    name of the environment variable that holds it.
     """
 
     class Audience(models.TextChoices):
@@ -178,7 +177,10 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Check that key and secret go together, and that the secret is set now: later errors would be unclear."""
+        """Check that key and secret variable are set together, and that the variable is set in this process.
+
+        Later errors would be unclear.
+        """
         if bool(self.access_key) != bool(self.secret_variable):
             missing = "secret_variable" if self.access_key else "access_key"
             raise ValidationError({missing: _("Set the access key and its secret key variable together.")})
@@ -227,7 +229,7 @@ def new_run() -> str:
 
 
 class PipelineRun(models.Model):
-    """One job of the pipeline over one sandbox: requested on a page, carried out by `manage.py pipelineworker`."""
+    """One run of a pipeline job on one sandbox: requested on a page, executed by `manage.py pipelineworker`."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting")
@@ -250,7 +252,7 @@ class PipelineRun(models.Model):
     tables = models.JSONField(default=dict, blank=True)  # rows by table
     true_to = models.BigIntegerField(null=True, blank=True)  # the last journal entry it read
     who = models.CharField(max_length=80)  # as in the audit
-    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of who asked, for the limit
+    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of the requesting visitor, for the limit
     asked_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -268,7 +270,7 @@ class PipelineRun(models.Model):
 
 
 class EngineLease(models.Model):
-    """An engine among several, and until when it may write (`queueviz.engines.lease_rows`)."""
+    """One of several engines, with the time until which it may write (`queueviz.engines.lease_rows`)."""
 
     engine = models.CharField(max_length=64, unique=True)  # id of one incarnation
     name = models.CharField(max_length=80, db_index=True)
@@ -284,9 +286,9 @@ class EngineLease(models.Model):
 
 
 class SandboxPlace(models.Model):
-    """The engine that has a sandbox.
+    """The engine that owns a sandbox.
 
-    Each change of engine makes a new row: its number, never used again, is the fence.
+    Each change of engine makes a new row.  Its primary key is never reused and serves as the fencing token.
     """
 
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True)
@@ -305,7 +307,7 @@ class AuditRecord(models.Model):
     what = models.CharField(max_length=32)
     who = models.CharField(max_length=80)  # a role or an account, never a person's address
     origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address, course: `creation_limits`
-    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of who has a session or token
+    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of the visitor's session or token
     details = models.JSONField(default=dict, blank=True)
 
     class Meta:

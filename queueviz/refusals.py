@@ -1,4 +1,4 @@
-"""Refusals in the reader's language: text and values are separate until here."""
+"""Refusals in the reader's language.  Text and values are separate until this module joins them."""
 
 import errno
 import logging
@@ -25,7 +25,7 @@ SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether a file or the database is out of disk space."""
+    """Return True if the error is a full disk, reported by a file or by the database."""
     if isinstance(error, OperationalError):
         return any(words in str(error).lower() for words in NO_ROOM)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -41,7 +41,7 @@ class Described(TypedDict):
 
 
 def describe(error: BaseException) -> tuple[int, Described]:
-    """Return status and `{"error", "hint"}`, with `field` and `details` if there are any."""
+    """Return the HTTP status and `{"error", "hint"}` of an error, with `field` and `details` if present."""
     if isinstance(error, ActionRefused):
         texts: Described = {
             "error": hidden_names.shown(filled(error.message, error.values)),
@@ -79,13 +79,13 @@ def describe(error: BaseException) -> tuple[int, Described]:
 
 
 def beside(status: int, texts: Described) -> dict[str, object]:
-    """Return the values of the partial of a refusal."""
+    """Return the template values for the partial that shows a refusal."""
     more = {name: text for name, text in texts.items() if name != "error"}
     return {"status": status, "message": texts["error"], **more}
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
-    """`text` in the reader's language, with its values.  An empty text stays empty."""
+    """Return `text` in the reader's language with its values filled in.  An empty text stays empty."""
     if not text:
         return ""
     sentence = gettext(text)
@@ -93,5 +93,5 @@ def filled(text: str, values: Mapping[str, object]) -> str:
 
 
 def spoken(name: str, value: object) -> object:
-    """A value as a sentence has it: words of ours in the reader's language."""
+    """Return a value for a sentence: a word of the product in the reader's language, any other value as it is."""
     return gettext(value) if name in SPOKEN and isinstance(value, str) and value else value

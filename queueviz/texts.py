@@ -1,4 +1,4 @@
-"""Types of texts in the reader's language, for tables of them by name."""
+"""Types of translated texts, and of tables of such texts by name."""
 
 from django.utils.functional import Promise
 

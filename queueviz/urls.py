@@ -1,4 +1,4 @@
-"""Every address (catalogue 12)."""
+"""The URL configuration: every address (catalogue 12)."""
 
 from django.contrib import admin
 from django.urls import path, register_converter

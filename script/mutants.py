@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Change one expression of the product at a time and check that a test fails.
+"""A mutation test: change one expression of the product at a time and check that a test fails.
 
     script/test mutants [--count 50] [--seed 20261127] [--json FILE]
 
@@ -99,7 +99,7 @@ def _kind(node: ast.AST) -> str:
 
 
 def change(site: Site) -> None:
-    """Change the site's expression in its tree."""
+    """Change the site's expression in its syntax tree."""
     node = site.node
     match node:
         case ast.Compare():
@@ -117,7 +117,7 @@ def change(site: Site) -> None:
 
 
 def draw(seed: int, count: int) -> list[tuple[Path, int]]:
-    """Return files and the numbers of their sites, which depend only on sources, seed and count."""
+    """Return a random sample of files and site numbers, which depends only on sources, seed and count."""
     files = [
         path
         for package in ("sandbox", "queueviz")

@@ -1,4 +1,4 @@
-"""Rate limits of one visitor, counted in this process."""
+"""Rate limits per visitor, counted in this process."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Rate(Throttle):
         return self.take(self._now(), key)
 
     def demand(self, key: str) -> None:
-        """Raise the refusal with status 429 where the visitor is too fast."""
+        """Raise ActionRefused (429) if the visitor's rate is above the limit."""
         if not self.admits(key):
             raise ActionRefused(
                 429,

@@ -1,4 +1,4 @@
-"""The JSON API of the pipeline: ask for a run, watch it, cancel it, read what it found out."""
+"""The JSON API of the pipeline: request a run, watch it, cancel it, and read its results."""
 
 from typing import Any, TypedDict
 
@@ -19,7 +19,11 @@ router = Router(tags=["pipeline"])
 
 
 class Wish(Schema):
-    """`job`: delivery_audit, lag_history, latency, rebalance_history, store_audit or hot_keys; `options`: its own."""
+    """The body of a request for a run.
+
+    `job`: delivery_audit, lag_history, latency, rebalance_history, store_audit or hot_keys; `options`: those of the
+    job.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,7 +32,11 @@ class Wish(Schema):
 
 
 class Run(Schema):
-    """`state`: queued, running, done, failed or cancelled; `why`, where it did not end well; `tables`: their rows."""
+    """The state of a run.
+
+    `state`: queued, running, done, failed or cancelled.  `why`: the reason if it failed or was cancelled.  `tables`:
+    the number of rows by table.
+    """
 
     run: str
     job: str
@@ -48,7 +56,7 @@ class Run(Schema):
 
 
 class Runs(Schema):
-    """`worker`: whether one is alive; without one, runs wait."""
+    """The runs of a sandbox.  `worker`: True if a worker is alive; without a worker, runs wait."""
 
     worker: bool
     jobs: dict[str, list[str]]
@@ -56,7 +64,10 @@ class Runs(Schema):
 
 
 class Found(Schema):
-    """The last good result: `true_to` is the number of the last journal entry it is made from."""
+    """The last successful result of a job.
+
+    `true_to` is the number of the last journal entry that the job read.
+    """
 
     job: str
     run: str
@@ -66,7 +77,7 @@ class Found(Schema):
 
 
 class RunList(TypedDict):
-    """The answer before it is checked against `Runs`."""
+    """The list of runs as the view returns it, before validation against `Runs`."""
 
     worker: bool
     jobs: dict[str, list[str]]
@@ -108,7 +119,10 @@ def result(request: HttpRequest, slug: str, job: str) -> ResultRow:
 
 @router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of the result, as NDJSON")
 def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
-    """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
+    """Return rows of a result table: `most` rows (at most 10 000) after the first `after` rows.
+
+    Offsets and event numbers are strings.
+    """
     run_result, contents = _found(_seen(request, slug), job)
     if table not in contents["tables"]:
         raise ActionRefused(

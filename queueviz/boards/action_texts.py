@@ -1,4 +1,7 @@
-"""Sentences of actions for the journal's `ActionTaken`, in the reader's language; "…, by owner" is added to them."""
+"""Sentences for the actions in the journal's `ActionTaken`, in the reader's language.
+
+The page adds the actor: "…, by owner".
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Delivery verdicts of messages by group: counts by verdict, and each queue's messages side by side.
+"""Delivery verdicts of messages by group: counts by verdict, and each queue's messages as a strip.
 
-Values in, values out: rows of the job `delivery_audit` become the drawing of the Audit page.  A verdict has a fill,
-a glyph and a word.  The fill of the worst verdict is drawn where several messages share a position.
+This module turns rows of the job `delivery_audit` into the drawing of the Audit page; it reads nothing else.  A
+verdict has a fill, a glyph and a word.  Where several messages share a position, the fill of the worst verdict is
+drawn.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ BINS = 240  # of one queue's strip
 
 
 class SummaryRow(TypedDict):
-    """A row of the table `summary`."""
+    """A row of the table `summary` of the job `delivery_audit`."""
 
     group: str
     topic: str
@@ -68,19 +69,19 @@ class Count(NamedTuple):
     verdict: str
     word: object
     messages: int
-    seq: str  # of an event that shows one; "" where there is none
+    seq: str  # of an example event; "" if there is none
     causes: tuple[tuple[str, object, int], ...] = ()
 
 
 class Break(NamedTuple):
-    """The number of messages accepted too late, and the event of the first."""
+    """A violation of message order: the number of messages accepted too late, and the event of the first one."""
 
     messages: int
     seq: int
 
 
 class Line(NamedTuple):
-    """One group on one topic."""
+    """The verdict counts of one group on one topic."""
 
     group: str
     topic: str
@@ -97,7 +98,7 @@ class Piece(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """The messages of one queue, oldest left."""
+    """The messages of one queue as a strip, the oldest on the left."""
 
     queue: str
     first: int
@@ -108,7 +109,10 @@ class Strip(NamedTuple):
 
 
 def matrix(summary: Iterable[SummaryRow], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
-    """Return a line per group and topic.  `breaks`: by the part that the two messages share (`queue` or `key`)."""
+    """Return a line of verdict counts per group and topic.
+
+    `breaks`: order violations per group and topic, by the property that two messages share (`queue` or `key`).
+    """
     by_verdict: dict[tuple[str, str], dict[str, list[SummaryRow]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
         by_verdict[row["group"], row["topic"]][row["verdict"]].append(row)
@@ -135,7 +139,10 @@ def _line(pair: tuple[str, str], by_verdict: Mapping[str, list[SummaryRow]], bre
 
 
 def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
-    """Return strips from the columns queue, queue_offset and verdict of one group and topic, in any order."""
+    """Return one strip per queue from the columns queue, queue_offset and verdict of one group and topic.
+
+    The rows may be in any order.
+    """
     import numpy as np
     import pyarrow as pa
 

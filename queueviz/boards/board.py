@@ -1,4 +1,4 @@
-"""The Board: one group on one topic, all queues, all members, now (channel `board/…`)."""
+"""The Board page: the current state of one group on one topic, with all queues and members (channel `board/…`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def board_channel(place: Place) -> str | None:
 
 
 def store_channel(place: Place) -> str | None:
-    """Return the store's channel.  None for a real cluster, whose log content is not reported."""
+    """Return the name of the store's channel, or None for a real cluster, which does not report its log content."""
     return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
@@ -142,7 +142,7 @@ def _selected(place: Place, data: Board | None) -> str | None:
     return asked if asked and data and asked in data["queues"] else None
 
 
-EVERYTHING = "*"  # the expression of who wants every message
+EVERYTHING = "*"  # the subscription expression for every message
 STRIPS = 64  # queues with a strip of their own; above that a heat map shows all
 EXPANDED = 12  # and these many worst ones keep theirs
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")

@@ -1,4 +1,7 @@
-"""Client: one producer or consumer, its start and stop, timers, requests, waits and queues (channel `client/…`)."""
+"""The Client page: one producer or consumer with its start, stop, timers, requests, waits and queues.
+
+Its channel is `client/…`.
+"""
 
 from __future__ import annotations
 
@@ -66,20 +69,23 @@ def _context(place: Place, readings: Readings) -> Context:
 
 
 def _frames_of(place: Place, client: ClientRow) -> str | None:
-    """A link of the process to look at: with a broker, if it has one."""
+    """Return the link of the client to show on the Wire page, as `client~node`.
+
+    The node is a broker if the client is connected to one, else a name server.
+    """
     name_servers = {node["name"] for node in place.snapshot.get("name_servers", ())}
     with_whom = sorted(client.get("connections") or (), key=lambda name: (name in name_servers, name))
     return f"{client['actor']}~{with_whom[0]}" if with_whom and client.get("actor") else None
 
 
 class NumberedStep(StepRow):
-    """A step with its number in RocketMQ's list."""
+    """A start or stop step with its number in RocketMQ's list."""
 
     no: int | None
 
 
 class Phase(TypedDict):
-    """The start or stop of a group."""
+    """The start or stop of a group's client, with its steps."""
 
     group: str
     phase: str
@@ -88,7 +94,7 @@ class Phase(TypedDict):
 
 
 def _phases(rows: Iterable[StepRow]) -> list[Phase]:
-    """Start and stop of each group the process hosts, with the steps in order and how long all took."""
+    """Return start and stop of each group that the process hosts, with the steps in order and the total duration."""
     phases: dict[tuple[str, str], list[NumberedStep]] = {}
     for row in rows:
         phases.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})

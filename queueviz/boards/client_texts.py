@@ -1,4 +1,4 @@
-"""Words of the Client and the Frames page, for the templates and for the moving pages alike."""
+"""Texts of the Client and the Frames page, for the templates and for the browser's live updates."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ NUMBERS = {
 
 
 def client_words() -> dict[str, str]:
-    """Return the page's words in the reader's language, ready for JSON."""
+    """Return the texts of the Client page in the reader's language, ready for JSON."""
     return {name: str(word) for name, word in WORDS.items() if not name.startswith("frame")}
 
 

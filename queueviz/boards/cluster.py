@@ -1,4 +1,4 @@
-"""The cluster values of every page of an attached cluster: its name, releases, last response and errors."""
+"""The values of an attached cluster that each of its pages shows: name, releases, last response and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connect: the address for real clients, the state of each connection, and refused clients (`connect/…`)."""
+"""The Connect page: the address for real clients, the state of each connection, and refused clients (`connect/…`)."""
 
 from __future__ import annotations
 

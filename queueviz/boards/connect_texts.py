@@ -1,4 +1,4 @@
-"""Words of the Connect page, for the template and for the moving page alike."""
+"""Texts of the Connect page, for the template and for the browser's live updates."""
 
 from __future__ import annotations
 

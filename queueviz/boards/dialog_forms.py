@@ -1,4 +1,7 @@
-"""Small dialogs: each form comes from the server when it is opened, so it shows brokers and topics as they are then."""
+"""Forms of small dialogs.
+
+The server makes each form when it is opened, so the form shows the current brokers and topics.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def _context(place: Place, readings: Readings) -> Context:
 
 
 def _channels(place: Place) -> list[str]:
-    """Return the board's channels, and those of the form beside it."""
+    """Return the board's channel, and the channels that the form needs."""
     form = place.query.get("form")
     more = [locks.channel(place)] if form == "locks" else _stores(place) if form == "slow" else []
     return [name for name in (board_channel(place), *more) if name]
@@ -52,7 +55,7 @@ def _stores(place: Place) -> list[str]:
 
 
 def _slow(place: Place, readings: Readings) -> Context:
-    """The topic's queues, and the newest keys each broker has of it, to choose from."""
+    """Return the topic's queues, and the newest message keys of the topic at each broker, as choices."""
     topic, message_keys = place.topic(place.group()), []
     for name in _stores(place):
         store = data_of(readings, name, Store)
@@ -68,7 +71,7 @@ def _slow(place: Place, readings: Readings) -> Context:
 
 
 def _strategy(place: Place, readings: Readings) -> Context:
-    """Return members that can get an assigned list, and brokers in rooms: initially one room each."""
+    """Return the members that can get a fixed list of queues, and an initial machine room for each broker."""
     group = place.group()
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return {
@@ -79,15 +82,18 @@ def _strategy(place: Place, readings: Readings) -> Context:
 
 
 def _locks(place: Place, readings: Readings) -> Context:
-    """The numbers as they are; a property of clients may be set by way of any broker that runs."""
+    """Return the current lock durations, and the brokers that run.
+
+    A property of clients may be set through any of these brokers.
+    """
     return {"lives": locks.lives_of(data_of(readings, locks.channel(place), Locks)), "masters": _masters(place)}
 
 
 def _consumer(place: Place, readings: Readings) -> Context:
     """Return the client instances and client ids that a new member may share.
 
-    `hosts`: members of other groups that run in this process.  `originals`: members of this group; none where each
-    member reads all queues, since there an id changes nothing.
+    `hosts`: members of other groups that run in this process.  `originals`: members of this group; empty in
+    broadcasting, where each member reads all queues and an id changes nothing.
     """
     own = place.group()
     clustering = own is not None and own["model"] != "BROADCASTING"
@@ -96,7 +102,7 @@ def _consumer(place: Place, readings: Readings) -> Context:
 
 
 def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
-    """Yield labels of the members that run in this process."""
+    """Yield the labels of the running members that are actors of the sandbox."""
     return (
         member["actor"]
         for group in groups
@@ -106,7 +112,7 @@ def _ours(groups: Iterable[GroupRow]) -> Iterator[str]:
 
 
 def _change(place: Place, readings: Readings) -> Context:
-    """Return the client to change: a producer with its rate, or a member with its group's subscription."""
+    """Return the client to change: a producer with its rate, or a member with its group's subscriptions."""
     actor, group = place.query.get("actor", ""), place.group()
     return {
         "actor": actor,

@@ -1,6 +1,6 @@
-"""Words about queues whose master is down: their reader, and the time of their lag.
+"""Texts about queues whose master is down: the client that reads them, and the time of their lag.
 
-Twin of static/queueviz/js/down.js.  The reader of a silent broker's queues in a real cluster is unknown: no words.
+Twin of static/queueviz/js/down.js.  In a real cluster, the reader of such queues is unknown, so they have no text.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def mark_of(row: MasterState) -> DownMark | None:
 
 
 def down_text(row: MasterState) -> str:
-    """Return the sentence on the master that is down; empty while it runs."""
+    """Return the sentence about the master that is down; empty while it runs."""
     down = mark_of(row)
     return str(DOWN[f"down.{down['reads']}"]) if down else ""
 
 
 def down_said(row: MasterState) -> str:
-    """Return the sentence with its time, for readers who do not see it beside the strip."""
+    """Return the sentence about the master with the time of its values, for readers who do not see the strip."""
     down = mark_of(row)
     return f"{down_text(row)}, {as_of(down)}" if down else ""
 
@@ -59,23 +59,23 @@ def as_of(down: KnownAt) -> str:
 
 
 def down_wait(row: MasterState) -> str:
-    """Return the wait of an orderly group's queue in few words."""
+    """Return a short text on the wait of an orderly group's queue; empty while the master runs."""
     down = mark_of(row)
     return str(DOWN["down.wait"]).format(lag=number(down["lag"])) if down else ""
 
 
 def down_lines(queues: Mapping[str, MasterState]) -> list[str]:
-    """Return each sentence on a broker once."""
+    """Return the distinct sentences about brokers that are down, each with the broker's name."""
     return sorted({f"{QueueName.of(key).broker}: {down_said(row)}" for key, row in queues.items() if mark_of(row)})
 
 
 def risk_text(header: BoardHeader) -> str:
-    """Return whose offsets "redelivered on crash" is counted from while a master is down."""
+    """Return a note for "redelivered on crash": whose offsets it counts from while a master is down."""
     return "; ".join(str(DOWN[f"down.risk_{note}"]) for note in header.get("redelivered_notes") or ())
 
 
 def known_text(known: KnownQueues) -> str:
-    """Return the sentence on unknown queues; empty while every queue is known."""
+    """Return the sentence about unknown queues; empty if every queue is known."""
     n, every = known.get("queues_known"), known.get("queues_all")
     if n == every or "lag_last_known" not in known:
         return ""
@@ -83,7 +83,7 @@ def known_text(known: KnownQueues) -> str:
 
 
 def down_brokers(queues: Mapping[str, MasterState]) -> list[str]:
-    """Return one sentence for each master that is down: the queues' state and lag in an orderly group."""
+    """Return one sentence for each master that is down: the state of an orderly group's queues and their lag."""
     lags: dict[str, int] = {}
     for key in sorted(queues):
         if down := mark_of(queues[key]):

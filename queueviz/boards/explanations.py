@@ -1,6 +1,6 @@
-"""Explanations of every zone, mark and figure of a Board: RocketMQ's own name, its source, and its causes of change.
+"""Explanations of every zone, mark and figure of a Board: RocketMQ's name, its source, and what changes its value.
 
-One list for the legend, the header figures and the tooltip of a strip.  Facts: RocketMQ 4.9.8.
+The legend, the header figures and the tooltip of a strip use this one list.  Facts: RocketMQ 4.9.8.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One short sentence per fact of the journal, in the reader's language; `words.js` fills it in.
+"""One short sentence per event type of the journal, in the reader's language; `words.js` fills it in.
 
-A template names fields of the event.  Made names: {queue} is the short queue name, {who} the member's label, {holder}
-and {previous} likewise; numbers get thin spaces, fields ending in `_ms` become durations, a list is its length, and
-fields of `VALUES_OF` hold words of `VALUES`.
+A template names fields of the event.  Derived names: {queue} is the short queue name, {who} the member's label,
+{holder} and {previous} likewise.  Numbers get thin spaces, fields ending in `_ms` become durations, a list becomes
+its length, and fields of `VALUES_OF` hold words of `VALUES`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Faults that can be injected, as the fault dialog offers them: only those possible now."""
+"""The faults that the fault dialog offers: only those that are possible now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONSOLE = "console"  # the client that sends messages by hand
 
 
 class OfferedAction(NamedTuple):
-    """A button: the action, the word on it, and whether it does harm."""
+    """A button of the dialog: the action, its label, and whether it does harm."""
 
     action: str
     word: Text
@@ -37,7 +37,7 @@ class FaultBroker(NamedTuple):
 
 
 class Faults(TypedDict):
-    """The actions of the fault dialog, by what they are done to."""
+    """The actions of the fault dialog, by target."""
 
     brokers: list[FaultBroker]
     disks: list[BrokerRow]  # masters that run
@@ -46,7 +46,11 @@ class Faults(TypedDict):
 
 
 def faults_of(snapshot: Snapshot) -> Faults:
-    """Return `brokers` with the faults of each, `disks`, the `ends` a link can have, and the end offered first."""
+    """Return the faults that the dialog offers now.
+
+    `brokers`: each broker with its buttons; `disks`: masters whose disk can get a fault; `ends`: the nodes and
+    clients that a link can connect; `to`: the end selected first.
+    """
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {
@@ -67,7 +71,7 @@ def _buttons_of(row: BrokerRow, *, master_is_down: bool) -> tuple[OfferedAction,
 
 
 def _ends(snapshot: Snapshot) -> list[str]:
-    """Return name servers, brokers and clients in the usual order of reading, then the console."""
+    """Return the possible ends of a link: name servers, brokers and clients by name, then the console."""
     clients = {row["actor"] for row in snapshot.get("producers", ())}
     clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}
     return [

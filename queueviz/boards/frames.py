@@ -1,4 +1,4 @@
-"""Frames: what travels on one link, decoded and byte by byte (channel `wire/…`, question `frames`)."""
+"""The Wire page: the frames on one link, decoded and byte by byte (channel `wire/…`, question `frames`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ HEX_BYTES = 4_096  # drawn; what is kept beyond is counted
 
 
 class Run(NamedTuple):
-    """A run of neighbouring bytes of one line in the same fields: numbers of fields, the innermost last."""
+    """Neighbouring bytes of one line that belong to the same fields.
+
+    `fields`: numbers of these fields, the innermost last.
+    """
 
     fields: str
     hex: str

@@ -1,4 +1,4 @@
-"""Words of the Groups page."""
+"""Texts of the Groups page."""
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -26,5 +26,5 @@ GROUP: CountedTexts = {
 
 
 def state_text(row: GroupState) -> str:
-    """Return the state in words.  Twin of `stateWord` in static/queueviz/js/group_lines.js."""
+    """Return the state of a group in words.  Twin of `stateWord` in static/queueviz/js/group_lines.js."""
     return str(GROUP[f"group.{row['state']}"]).format(n=number(row["queues_known"]), all=number(row["queues_all"]))

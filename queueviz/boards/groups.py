@@ -1,4 +1,4 @@
-"""Groups: every group over all its topics, the worst first (channel `groups/…`)."""
+"""The Groups page: every group with all its topics, the worst first (channel `groups/…`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index: from a key to its message in five stations (channel `index/…`, question `walk-index`)."""
+"""The Index page: from a key to its message in five stations (channel `index/…`, question `walk-index`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from sandbox.queries.rows.storage import Index, IndexEntry
 
 
 def channel(place: Place) -> str | None:
-    """Return the index channel.  None for a real cluster, which answers queries but does not show its files."""
+    """Return the name of the index channel.
+
+    None for a real cluster, which answers queries but does not show its files.
+    """
     return f"index/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
@@ -39,13 +42,13 @@ def _context(place: Place, readings: Readings) -> Context:
 
 
 def _first_queue(topic: TopicRow, broker: str) -> str | None:
-    """A row such as broker-a:0 that the topic has there; None: it is not on that broker."""
+    """Return the topic's first queue at the broker, such as `broker-a:0`.  None if the topic is not on that broker."""
     rows = sorted((queue["broker"], queue["queue_id"]) for queue in topic.get("queues", ()))
     return next((f"{name}:{queue_id}" for name, queue_id in rows if name == broker), None)
 
 
 class NumberedEntry(IndexEntry):
-    """An entry with its file and number."""
+    """An index entry with its file and number in `no`, as `file:number`."""
 
     no: str
 

@@ -1,4 +1,4 @@
-"""The Journal's page: filters as its address names them, and the words of its state."""
+"""The Journal page: filters from the query string, and the words of its state."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WORDS: Texts = {
 
 
 def _context(place: Place, readings: Readings) -> Context:
-    """`at`: the event the address asks for."""
+    """Return the template values.  `at`: the event named in the query string, or None."""
     asked = place.query.get("at", "")
     at = asked if whole(asked) is not None else None
     filters = {name: place.query.get(name, "") for name in ("search", "causes", "steps", "messages")}

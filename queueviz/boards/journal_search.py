@@ -1,4 +1,4 @@
-"""Search terms of the journal: words of the reader's language translated for the engine."""
+"""Search terms of the journal: words in the reader's language, translated for the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _FIELD = re.compile(r"\{\w+\}")
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """Return each word, with the kinds of events, actions and values whose sentences contain it.
+    """Return a search term for each word.
+
+    A term has the word, and the kinds of events, actions and values whose sentences contain it.
 
     >>> [term.text for term in terms_of("Crash A")]
     ['crash', 'a']

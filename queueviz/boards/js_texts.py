@@ -1,4 +1,4 @@
-"""Sentences the moving page needs, translated here and handed over as JSON."""
+"""Sentences for the page's JavaScript, translated by the server and passed as JSON."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def texts(more: Mapping[str, Text] | None = None) -> PageTexts:
 
 
 def words(some: Mapping[str, Text | Counted]) -> dict[str, str | list[str]]:
-    """Return the words of one page, to be added to its `texts`."""
+    """Return the given texts in the reader's language, as JSON carries them, to be added to a page's `texts`."""
     return {key: forms(text) for key, text in some.items()}
 
 

@@ -1,4 +1,4 @@
-"""Words about a group's lag and flow: the share in the retry topic, and messages delivered beside those consumed.
+"""Texts about a group's lag and flow: the share in the retry topic, and deliveries beside consumed messages.
 
 Twin of static/queueviz/js/flow.js.
 """

@@ -1,4 +1,4 @@
-"""One value of a live row as text: for the first paint, exactly as `live_fields.js` writes it afterwards."""
+"""Formats of the values in a live row, for the first paint.  `live_fields.js` formats later values identically."""
 
 from __future__ import annotations
 
@@ -45,8 +45,11 @@ def shown(
     began_ms: int = 0,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, body,
-    or a family of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
+    """Return the field `name` of a live row as text.
+
+    `kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, body,
+    or a family of words (`step.`).  `after` counts from `began_ms`.  `names` turns client ids into labels.
+    """
     row = row or {}
     value: Any = row.get(name)  # `kind` says its type
     if kind in ("wait", "mark"):
@@ -94,14 +97,14 @@ def ago(ms: int) -> str:
 
 
 def runs(offset_ranges: list[list[str]], more: int) -> str:
-    """Return runs of numbers as text: 1 003–1 018, 1 020 and 3 more."""
+    """Return ranges of numbers as text: 1 003–1 018, 1 020 and 3 more."""
     parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in offset_ranges]
     text = ", ".join(parts) or UNKNOWN
     return f"{text} {word('queue.and_more').format(n=more)}" if more else text
 
 
 def queue(key: str) -> str:
-    """`orders/broker-a/3` → `orders q3 broker-a`."""
+    """Return a short queue name: `orders/broker-a/3` → `orders q3 broker-a`."""
     topic, broker, number_ = key.split("/")
     return f"{topic} q{number_} {broker}"
 

@@ -1,4 +1,4 @@
-"""Words about members of one group with different subscriptions: their differences, and each member's subscription.
+"""Texts about members of one group whose subscriptions differ: the differences, and each subscription.
 
 Twin of static/queueviz/js/member_words.js.
 """
@@ -34,16 +34,16 @@ DIFFER: Texts = {
 
 
 class Differing(TypedDict):
-    """A board's header or a row of the Groups page."""
+    """The differences between members of a group, from a board's header or a row of the Groups page."""
 
     shared_ids: list[str]
     members_differ: list[str]
 
 
 def differ_text(row: Differing) -> str:
-    """Return the sentence for a board's header or a row of the Groups page.
+    """Return the sentence on these differences, for a board's header or a row of the Groups page.
 
-    It is empty where members subscribe alike under ids of their own.
+    It is empty if all members have the same subscriptions and different client ids.
     """
     differ, shared = row.get("members_differ"), row.get("shared_ids")
     parts = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
@@ -56,7 +56,10 @@ def differ_text(row: Differing) -> str:
 
 
 def words_text(words: MemberWords, differ: Sequence[str]) -> str:
-    """Return `orders TagA, 20 dropped by its client`: listener and model only if members differ in them."""
+    """Return a member's subscriptions as text, such as `orders TagA, 20 dropped by its client`.
+
+    Listener and model appear only if members differ in them.
+    """
     subscriptions = words.get("subscriptions")
     parts = (
         [str(DIFFER["differ.unknown"])]
@@ -71,7 +74,7 @@ def words_text(words: MemberWords, differ: Sequence[str]) -> str:
 
 
 def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
-    """Return each member of a group in a line of its own."""
+    """Return the subscriptions of a group's members as text, one line per member."""
     return "\n".join(f"{member['actor'] or member['client_id']}: {words_text(member, differ)}" for member in members)
 
 

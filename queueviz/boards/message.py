@@ -1,4 +1,4 @@
-"""One message: its fields and bytes, its position, and its life (channel `messages/<slug>?id=…`)."""
+"""The page of one message: its fields and bytes, its position, and its life (channel `messages/<slug>?id=…`)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _context(place: Place, readings: Readings) -> Context:
 
 
 def _life_context(place: Place, readings: Readings) -> Context:
-    """Return the context of the panel, which the page polls."""
+    """Return the template values of the panel of the message's life, which the page polls."""
     data, now_ms = data_of(readings, channel(place), OneMessage), now_of(place, readings, channel(place))
     record = data["record"] if data else None
     context: Context = {"gone": data is None, "record": record, "why": why_of(data["why"] if data else None)}
@@ -51,7 +51,10 @@ def _life_context(place: Place, readings: Readings) -> Context:
 
 
 def shown_record(record: Record) -> Context:
-    """Return bytes, body and positions; a value not reported by an attached cluster is None."""
+    """Return bytes, body and positions of a stored message for templates.
+
+    A value that an attached cluster does not report is None.
+    """
     message, entry = record["message"], record.get("entry")
     body = bytes.fromhex(message["body_hex"])
     return {
@@ -70,7 +73,7 @@ def shown_record(record: Record) -> Context:
 
 
 class EntryField(TypedDict):
-    """One field of a queue's entry."""
+    """One field of a consume queue entry."""
 
     name: str
     bytes: str  # hexadecimal
@@ -78,7 +81,7 @@ class EntryField(TypedDict):
 
 
 def _entry_bytes(entry: QueueEntry) -> list[EntryField]:
-    """The three fields of a queue's entry with their bytes (spec store-format 4)."""
+    """Return the three fields of a consume queue entry with their bytes (spec store-format 4)."""
     raw = bytes.fromhex(entry["hex"])
     return [
         {"name": "offset", "bytes": raw[:8].hex(" "), "value": entry["physical_offset"]},
@@ -115,7 +118,7 @@ class Recipient(TypedDict):
 
 
 def _members(place: Place) -> list[Recipient]:
-    """Return the clients a message can be sent to again, by group: running members and real clients."""
+    """Return the clients to which a message can be sent again, by group: running members and real clients."""
     rows: list[Recipient] = [
         {"group": group["group"], "client_id": client_id, "name": member.get("actor") or client_id}
         for group in place.groups

@@ -1,4 +1,4 @@
-"""The life of a message as one line in time, and as a table of groups."""
+"""The life of a message: its events in order of time, and its state by group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIGNS = {
 
 
 class LifeEvent(TypedDict):
-    """One event of a message's life.  None: it has no such value."""
+    """One event of a message's life.  None in a field: the event has no such value."""
 
     at_ms: int
     after_ms: NotRequired[int]  # since it was stored
@@ -45,7 +45,7 @@ class LifeEvent(TypedDict):
 
 
 class CopyLine(CopyProgress):
-    """The progress of a group on one record, in words."""
+    """The progress of a group on one copy of the message, in words."""
 
     said: SignWord
     reader: str | None  # label
@@ -53,7 +53,7 @@ class CopyLine(CopyProgress):
 
 
 class GroupLine(TypedDict):
-    """One group that reads the message, in words."""
+    """One group that reads the message, with its progress in words."""
 
     group: str
     model: str
@@ -70,7 +70,7 @@ class GroupLine(TypedDict):
 
 
 def line_of(message: FullMessage, life: Life, now_ms: int) -> list[LifeEvent]:
-    """Return the message's events in the order of time."""
+    """Return the message's events in order of time."""
     chain = life.get("chain")
     rows = (
         [_born(message), *(_stored(step) for step in chain)]
@@ -138,7 +138,7 @@ def _delivery(delivery: Delivery, group: GroupLife, steps: Sequence[ChainStep], 
 
 
 def groups_of(life: Life, names: Mapping[str, str]) -> list[GroupLine] | None:
-    """Return each group with its state in words, and one row per record it reads.  None: the groups are unknown.
+    """Return each group with its state in words, and one row per record it reads.  None if the groups are unknown.
 
     `names` turns client ids into labels.
     """

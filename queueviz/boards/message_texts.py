@@ -1,4 +1,4 @@
-"""Words of the Messages pages: the fate of a message, and the reason there is none."""
+"""Texts of the Messages pages: the state of a message in a group, and the reason why a message is missing."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ FLAGS: Texts = {
 
 
 class SignWord(TypedDict):
-    """A code for a template."""
+    """The sign, the word and the tone of a code, for templates."""
 
     sign: str
     word: Text
@@ -97,7 +97,7 @@ def sign_word(table: Signs, code: str | None) -> SignWord:
 
 
 def message_words() -> dict[str, str]:
-    """Return the words of the moving page, ready for JSON."""
+    """Return the texts for the Messages page's JavaScript, ready for JSON."""
     return {
         **{key: str(text) for key, text in WORDS.items()},
         "messages.held": str(_("{n} more, paused while you are here")),

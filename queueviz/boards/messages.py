@@ -1,4 +1,7 @@
-"""Messages: found by id, key, place or time, and followed as they arrive (channel `messages/<slug>?…`)."""
+"""The Messages page: search by id, key, position or time, and new messages as they arrive.
+
+Its channel is `messages/<slug>?…`.
+"""
 
 from __future__ import annotations
 

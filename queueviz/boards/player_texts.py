@@ -1,4 +1,4 @@
-"""Words of the player and of its timeline: for pages that have one, and not for the first view of others."""
+"""Texts of the replay player and its timeline, loaded only on pages that have one."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,7 @@
-"""Rebalance: each member's view, its assignment from it, and the owner of each queue (channel `rebalance/…`)."""
+"""The Rebalance page: each member's data, the assignment it computes, and the owner of each queue.
+
+Its channel is `rebalance/…`.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def _context(place: Place, readings: Readings) -> Context:
 
 
 class MemberApart(TypedDict):
-    """A member's strategy and subscription, for a comparison."""
+    """A member's strategy and subscription, to compare members that differ."""
 
     who: str
     me: str
@@ -72,7 +75,7 @@ class MemberApart(TypedDict):
 
 
 def _apart(data: Rebalance, topic: str | None) -> list[MemberApart]:
-    """Return members without one common strategy or subscription, side by side."""
+    """Return the strategy and subscription of each member if members differ in them, else an empty list."""
     if not data["group"]["apart"]:
         return []
     return [
@@ -87,7 +90,7 @@ def _apart(data: Rebalance, topic: str | None) -> list[MemberApart]:
 
 
 def _rooms(place: Place) -> str:
-    """Return rooms with one broker each, as an initial value."""
+    """Return one machine room per broker, as the initial value of the form."""
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1))
 

@@ -1,6 +1,6 @@
 """The drawing of a rebalance plan: before, moves, after; and the strategy's ring, sum or rooms.
 
-static/queueviz/js/plan_picture.js draws it.  This module assigns no queues: all shares come with the answer.
+static/queueviz/js/plan_picture.js draws it.  This module assigns no queues: the answer has all assignments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Columns(TypedDict):
 
 
 class Ring(TypedDict):
-    """The positions on a ring."""
+    """The positions of members and queues on the hash ring."""
 
     places: list[tuple[int, str, str]]  # position, label and class of a member
     queues: list[tuple[int, str, bool]]  # position, short name, and moved
@@ -53,7 +53,7 @@ class Share(TypedDict):
 
 
 class Picture(TypedDict):
-    """The values that templates draw."""
+    """The values that the plan's templates draw."""
 
     columns: Columns | None  # None: too many queues
     most: int
@@ -67,7 +67,7 @@ class Picture(TypedDict):
 
 
 def picture(answer: RebalancePlan) -> Picture:
-    """Return the values templates draw; `answer` is the answer of `plan-rebalance`."""
+    """Return the values that the templates draw.  `answer` is the answer of `plan-rebalance`."""
     colours = {client_id: f"me-{number % 6}" for client_id, number in answer["colours"].items()}
     owner = {queue: member for member, queues in answer["before"].items() for queue in queues}
     owner_after = {queue: member for member, queues in answer["after"].items() for queue in queues}
@@ -135,7 +135,7 @@ def _column(
 
 
 def _ring(answer: RebalancePlan, colours: Mapping[str, str], shorts: Mapping[str, str], moved: set[str]) -> Ring | None:
-    """Return the positions of members and queues."""
+    """Return the positions of members and queues on the hash ring, or None if the strategy has no ring."""
     ring = answer.get("ring")
     if not ring:
         return None
@@ -150,7 +150,7 @@ def _ring(answer: RebalancePlan, colours: Mapping[str, str], shorts: Mapping[str
 
 
 def _sum(answer: RebalancePlan) -> dict[str, int] | None:
-    """The division behind the strategies that only count."""
+    """Return the numbers of the division behind `AVG` and `AVG_BY_CIRCLE`, or None for other strategies."""
     if answer["strategy"] not in ("AVG", "AVG_BY_CIRCLE") or not answer["members"]:
         return None
     share, odd = divmod(len(answer["queues"]), len(answer["members"]))

@@ -1,4 +1,4 @@
-"""Words of the Rebalance page, for the templates and for the moving page alike."""
+"""Texts of the Rebalance page, for the templates and for the browser's live updates."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ WORDS: Texts = {
 
 
 def rebalance_words() -> dict[str, str]:
-    """Return the words of the page's JSON."""
+    """Return the texts for the Rebalance page's JavaScript, ready for JSON."""
     words = WORDS | {f"trigger.{name}": text for name, text in TRIGGERS.items()}
     return {key: str(text) for key, text in words.items()}

@@ -1,4 +1,4 @@
-"""The Rebalance page's view of its channel, one topic at a time: member views, lines, waves of rounds, moves.
+"""The content of the Rebalance page for one topic: member views, queue lines, waves of rounds, moves.
 
 Twin of static/queueviz/js/rebalance_views.js, which shows the same for every later frame.  Unknown values stay None
 and are written as an en dash.
@@ -47,7 +47,7 @@ NOTHING: Rebalance = {
 
 
 class Mind(TypedDict):
-    """One member's received data, and its assignment from it.  None: unknown."""
+    """The data one member received, and the assignment it computed from them.  None: unknown."""
 
     who: str
     letter: str
@@ -70,7 +70,7 @@ class Mind(TypedDict):
 
 
 class Line(TypedDict):
-    """One queue with its members."""
+    """One queue with the members that hold or claim it."""
 
     short: str
     broker: str
@@ -84,7 +84,7 @@ class Line(TypedDict):
 
 
 class WaveRound(TypedDict):
-    """One round of a wave."""
+    """One rebalance round of a wave."""
 
     seq: str
     who: str
@@ -97,7 +97,7 @@ class WaveRound(TypedDict):
 
 
 class Wave(TypedDict):
-    """Rounds with one common cause."""
+    """Rebalance rounds with one common cause."""
 
     key: tuple[str, str | None]
     at_ms: int
@@ -141,11 +141,11 @@ UNKNOWN: Division = {
 
 
 class Names(NamedTuple):
-    """The names of members by letter, and of queues by short names."""
+    """Names for display: members by letter, queues by short name."""
 
     members: Mapping[str, RebalanceMember]
     shorts: Mapping[str, str]
-    labels: Mapping[str, str]  # of those who are members no more
+    labels: Mapping[str, str]  # of former members
 
     @classmethod
     def of(cls, data: Rebalance, topic: str | None) -> Names:
@@ -174,13 +174,13 @@ class Names(NamedTuple):
 
 
 def row_of(key: str) -> str:
-    """`orders/broker-a/3` → `broker-a:3`."""
+    """Return the queue without its topic: `orders/broker-a/3` → `broker-a:3`."""
     _, broker, number = key.split("/")
     return f"{broker}:{number}"
 
 
 def topics_of(data: Rebalance) -> list[str]:
-    """The group's own first, its retry topic last."""
+    """Return the group's topics by name, the retry topic last."""
     topics = data["topics"]
     return sorted(topics, key=lambda topic: (bool(topics[topic].get("retry")), topic))
 
@@ -219,12 +219,12 @@ def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_m
 
 
 def counted(queues: Mapping[str, int] | None) -> str | None:
-    """`broker-a 4, broker-b 4`."""
+    """Return the number of queues by broker as text, such as `broker-a 4, broker-b 4`.  None if unknown."""
     return None if queues is None else ", ".join(f"{broker} {queues[broker]}" for broker in sorted(queues)) or "0"
 
 
 def wanted(member: RebalanceMember, topic: str | None) -> str | None:
-    """Return the member's expression for the topic."""
+    """Return the member's subscription expression for the topic.  None: unknown or not subscribed."""
     subscription = member.get("subscription")
     return subscription.get(topic or "") if subscription else None
 
@@ -300,7 +300,7 @@ def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: i
 
 
 def waves(data: Rebalance, topic: str | None, names: Names) -> list[Wave]:
-    """Return rounds with one common cause, the newest first, with each member and its delay."""
+    """Return the waves of rounds with one common cause, the newest first, with each member and its delay."""
     shown: list[Wave] = []
     rounds = data["rounds"]
     for seq in sorted(rounds, key=int):
@@ -344,7 +344,7 @@ def because_of(because: Happening | None, names: Names) -> str:
 
 
 def moves(data: Rebalance, topic: str | None, names: Names) -> list[Move]:
-    """The newest first, the queues that changed hands."""
+    """Return the queues that changed their member, the newest first."""
     reported = data["moves"]
     shown: list[Move] = []
     for seq in sorted(reported, key=int, reverse=True):
@@ -373,7 +373,7 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Move]:
 
 
 def gap(row: MoveRow) -> str:
-    """Return how long the queue had no reader, or had two."""
+    """Return in words how long the queue had no reader, or had two."""
     left_ms = row["left_ms"]
     if row["from"] is None:
         return word("gap.first")

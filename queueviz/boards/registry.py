@@ -1,4 +1,4 @@
-"""All boards and parts, by name."""
+"""The registry of all boards and parts, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The Board at an event: what is there at once, and the words of its script.  `static/queueviz/js/replay.js` draws."""
+"""The Board at a past event: the values of the first paint and the texts of its script.
+
+`static/queueviz/js/replay.js` draws the board.
+"""
 
 from typing import TypedDict
 
@@ -55,7 +58,10 @@ class StateAnswer(TypedDict):
 
 
 def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Context:
-    """`now`: the newest snapshot; `state`: the state at the event, which is drawn of it."""
+    """Return the template values of the Board at a past event.
+
+    `now`: the newest snapshot; `state`: the state at the event, which is drawn.
+    """
     then = state["snapshot"]
     place = Place(state["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
     group = place.group()
@@ -97,11 +103,11 @@ def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Cont
 
 
 def present(now: Snapshot, slug: str) -> Context:
-    """Return the frame's values for a view that cannot show the past."""
+    """Return the template values of the frame for a view that cannot show the past."""
     return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts(PLAYER_WORDS)}
 
 
 def _groups(now: Snapshot, then: Snapshot) -> list[GroupRow]:
-    """Return the groups of the event, and those created later."""
+    """Return the groups that existed at the event, with the event's values, and those created later."""
     known = {group["group"]: group for group in [*now.get("groups", ()), *then.get("groups", ())]}
     return list(known.values())

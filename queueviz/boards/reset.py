@@ -1,4 +1,4 @@
-"""Offset reset: the page behind the Board's dialog, for deep links (question `plan-reset`, action `ResetOffsets`)."""
+"""The offset reset page, for deep links to the Board's dialog (question `plan-reset`, action `ResetOffsets`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODES = (
 
 
 def _channel(place: Place) -> str | None:
-    return board_channel(place) if place.group() else None  # no group reads it: there is nothing to reset
+    return board_channel(place) if place.group() else None  # without a group there is nothing to reset
 
 
 def _context(place: Place, readings: Readings) -> Context:

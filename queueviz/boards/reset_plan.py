@@ -1,4 +1,4 @@
-"""The answer of `plan-reset`, as the preview shows it: names, notes in words, what the apply must expect."""
+"""The answer of `plan-reset` in the form of the preview: names, notes in words, values the action must expect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTES = {
 
 
 class NoteInWords(TypedDict):
-    """A remark in the reader's language."""
+    """A note of the plan in the reader's language."""
 
     text: str
     tone: str
@@ -65,7 +65,7 @@ class PreviewRow(TypedDict):
 
 
 class Preview(TypedDict):
-    """The values of the preview's template."""
+    """The template values of a reset's preview."""
 
     rows: list[PreviewRow]
     selected: int
@@ -125,7 +125,7 @@ def shown(answer: ResetPlanAnswer) -> Preview:
 
 
 def _note(note: PlanNote) -> NoteInWords:
-    """Return a note in the reader's language; one without a translation is shown as the engine wrote it."""
+    """Return a note of the plan in the reader's language.  A note without a translation keeps the engine's text."""
     code, values = str(note["code"]), note.get("values") or {}
     if code == "held":
         count = int(values.get("count", 1))
@@ -139,7 +139,7 @@ def _note(note: PlanNote) -> NoteInWords:
 
 
 def _refusal(refused: PlanRefusal | None) -> RefusalInWords | None:
-    """Return the reason the plan cannot be carried out and the next step, in the reader's language."""
+    """Return the reason why the plan cannot be executed and the next step, in the reader's language."""
     if refused is None:
         return None
     message = filled(refused.get("pattern") or refused["message"], refused.get("values") or {})

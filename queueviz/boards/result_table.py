@@ -1,4 +1,4 @@
-"""Any table a job leaves, as cells: a column's name says what its values are."""
+"""Cells for the table of any pipeline job.  The name of a column selects the format of its values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOMENT_FROM_MS = 10**11  # milliseconds since 1970 are more than that from 1973 
 
 
 class Cell(NamedTuple):
-    """`seq`: an event of the journal it leads to."""
+    """A cell of a table.  `seq`: the journal event that the cell links to, or empty."""
 
     text: str
     is_number: bool = False
@@ -19,7 +19,7 @@ class Cell(NamedTuple):
 
 
 def shown(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> list[list[Cell]]:
-    """Return cells without the first column, which is the sandbox's name in every row."""
+    """Return the rows as cells, without the first column, which has the sandbox's name in every row."""
     return [[cell(name, row.get(name)) for name in columns[1:]] for row in rows]
 
 

@@ -1,7 +1,7 @@
 """Retry and dead-letter queues of a group: thin strips under its rows, once they contain messages.
 
 A retry queue has a reading of its own, since the group consumes it.  A dead-letter queue cannot be read (RocketMQ
-makes it write-only), so its ends come from the snapshot.
+makes it write-only), so its lowest and highest offsets come from the snapshot.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sandbox.queries.rows.snapshot import TopicRow
 
 
 class DeadLetters(TypedDict):
-    """A dead-letter queue."""
+    """The offsets of a dead-letter queue."""
 
     min: str | None
     max: str | None
@@ -37,7 +37,7 @@ class SideQueue(NamedTuple):
 
 
 def retry_channel(place: Place) -> str | None:
-    """The board of the group on its own retry topic; None while nothing was ever retried."""
+    """Return the channel of the board of the group on its own retry topic.  None if no message was ever retried."""
     topic = _topic(place, "%RETRY%")
     if topic is None or not _used(topic):
         return None

@@ -1,4 +1,4 @@
-"""Two runs side by side: what one action changed, as lines of a table."""
+"""The comparison of two runs: the effect of one action, as lines of a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEPT_FIELDS = ("actor", "broker", "broker_id")
 
 
 class Line(NamedTuple):
-    """`worse`: 1 after is worse than before, -1 better, 0 the same."""
+    """A line of the comparison.  `worse`: 1 after is worse than before, -1 better, 0 the same."""
 
     name: str
     before: str
@@ -65,7 +65,7 @@ class RunFigures(TypedDict):
 
 
 class PlayedBoard(TypedDict):
-    """The board at the end of a run."""
+    """The board of a group at the end of a run."""
 
     group: str
     topic: str
@@ -79,7 +79,7 @@ class FirstEvent(TypedDict):
 
 
 class PlayedSide(TypedDict):
-    """One of the two runs."""
+    """One of the two compared runs."""
 
     first: FirstEvent | None
     at_ms: int
@@ -104,7 +104,7 @@ class Comparison(TypedDict):
 
 
 class OtherAction(TypedDict):
-    """The action in the place of another one, with the fields it keeps."""
+    """The action that replaces another one, with the fields it keeps."""
 
     action: str
     actor: NotRequired[object]
@@ -113,7 +113,7 @@ class OtherAction(TypedDict):
 
 
 def instead_of(action: str, fields: Mapping[str, object], other: str) -> OtherAction | None:
-    """The other action with the same node or member; None: nothing is done."""
+    """Return the action `other` for the same node or member.  None if `other` cannot replace `action`."""
     if other not in INSTEAD.get(action, ()):
         return None
     return cast(OtherAction, {"action": other, **{name: fields[name] for name in KEPT_FIELDS if name in fields}})

@@ -1,4 +1,4 @@
-"""A page without a drawing of its own: Settings."""
+"""The Settings page, a page without a drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Store: one log for all queues, entries that point into it, and the files it is made of (channels `store/…`)."""
+"""The Store page: one log for all queues, consume queue entries that point into it, and its files.
+
+Its channels are `store/…`.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class LogFigures(DiskLog):
 
 
 def figures(disk: Disk | None) -> LogFigures | None:
-    """Return positions of the log, and the bytes that are in memory only."""
+    """Return the positions of the log, and the number of bytes not flushed and not replicated."""
     if disk is None:
         return None
     log = disk["log"]
@@ -84,7 +87,7 @@ class TapeEntry(TapeRecord):
 
 
 def entries(records: Mapping[str, TapeRecord], queue: str | None) -> list[TapeEntry]:
-    """The newest of one queue, as far as the tape reaches; the newest first."""
+    """Return the newest records of one queue, the newest first, as far as the tape holds them."""
     topic, _, number = (queue or "").rpartition("/")
     mine: list[TapeEntry] = [
         {**row, "at": at} for at, row in records.items() if row["topic"] == topic and str(row["queue_id"]) == number

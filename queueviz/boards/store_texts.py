@@ -1,4 +1,4 @@
-"""Words of the moving Store page."""
+"""Texts for the Store page's JavaScript."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ WORDS: Texts = {
 
 
 def store_words() -> dict[str, str]:
-    """Return the words of the page's JSON."""
+    """Return the texts for the Store page's JavaScript, ready for JSON."""
     return {key: str(text) for key, text in WORDS.items()}

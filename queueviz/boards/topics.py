@@ -1,4 +1,4 @@
-"""Topics: the brackets of writable and readable ids over each row of queues, and shrinking without loss."""
+"""The Topics page: the ranges of writable and readable queue ids, and shrinking a topic without loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ RIGHTS = ((6, _("read and write")), (4, _("read only")), (2, _("write only")))
 
 
 class QueueLine(TypedDict):
-    """One queue.  `stranded`: messages that cannot be read any more or yet; those every group has finished are not."""
+    """One queue of a topic.
+
+    `stranded`: the number of messages that cannot be read any more or yet.  Messages that every group has consumed
+    do not count.
+    """
 
     broker: str
     queue_id: int
@@ -44,7 +48,7 @@ class BrokerLine(TopicAtBroker):
 
 
 class TopicLine(TypedDict):
-    """One topic."""
+    """One topic with its queues by broker."""
 
     topic: str
     kind: str
@@ -61,7 +65,7 @@ class TopicLine(TypedDict):
 
 
 class Shrink(TypedDict):
-    """The three steps of making a topic smaller."""
+    """The progress of shrinking a topic, in three steps."""
 
     to: int
     upper: list[QueueLine]
@@ -77,14 +81,17 @@ def _channel(place: Place) -> str:
 
 
 def _rows(place: Place, readings: Readings) -> list[TopicLine]:
-    """Return every topic with a row per broker; of a sleeping sandbox, those of its last snapshot."""
+    """Return every topic with a row per broker.  For a sleeping sandbox, the topics of its last snapshot."""
     data = data_of(readings, _channel(place), Topics)
     topics = data["topics"] if data is not None else [_as_it_slept(topic) for topic in place.topics]
     return [_topic(topic) for topic in topics]
 
 
 def _as_it_slept(topic: TopicRow) -> TopicUse:
-    """The topic of a snapshot (catalogue 9): nothing about groups and origins, one pair of counts for all brokers."""
+    """Return the topic as a snapshot has it (catalogue 9).
+
+    It has no groups and origins, and one pair of counts for all brokers.
+    """
     write, read = topic["write_queues"], topic["read_queues"]
     queues: list[QueueOfTopic] = [
         {
@@ -176,7 +183,10 @@ def _queue(queue: QueueOfTopic, groups: list[str]) -> QueueLine:
 
 
 def _shrink(topic: TopicLine, requested: str) -> Shrink:
-    """The three steps of making a topic smaller: write first, wait, then read (`to` from the form, else half)."""
+    """Return the progress of shrinking a topic to `requested` queues, by default half.
+
+    The three steps: reduce the writable queues, wait until the upper queues are consumed, reduce the readable queues.
+    """
     default = max(1, topic["read"] // 2)
     to = min(int(requested), MOST_QUEUES) if requested.isdigit() else default
     upper = [q for broker in topic["running"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
@@ -193,7 +203,7 @@ def _shrink(topic: TopicLine, requested: str) -> Shrink:
 
 
 def _sheet(place: Place, readings: Readings) -> Context:
-    """One topic queue by queue; nothing when the address names none, or one that is gone."""
+    """Return the template values of one topic, queue by queue.  `chosen` is None if the query has no existing topic."""
     rows = _rows(place, readings)
     chosen = next((row for row in rows if row["topic"] == place.query.get("topic")), None)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""Topology: name servers, brokers and clients, their connections, and the actions on them."""
+"""The Topology page: name servers, brokers and clients, their connections, and the actions on them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def _twin(place: Place, readings: Readings) -> Context:
 
 
 def _panel(place: Place, readings: Readings) -> Context:
-    """Return the selection of the address: `node=` a server or a broker, `link=` a link, `group=` a box of clients."""
+    """Return the template values of the selection in the query.
+
+    `node=` selects a server or a broker, `link=` a link, `group=` a box of clients.
+    """
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     node, link = place.query.get("node", ""), place.query.get("link", "")
     panel: Context = {"chosen": None, "now_ms": now_ms}
@@ -72,7 +75,7 @@ def _panel(place: Place, readings: Readings) -> Context:
 
 
 class ReportedClient(ClientNode):
-    """A client of a real cluster with the snapshot's data of it."""
+    """A client of a real cluster with what the snapshot reports of it."""
 
     address: str | None
     language: str | None
@@ -80,7 +83,7 @@ class ReportedClient(ClientNode):
 
 
 def _client(place: Place, row: ClientNode) -> ReportedClient:
-    """Return the row with the snapshot's data of the same client: address, language and release, as far as reported."""
+    """Return the row with address, language and release of the same client in the snapshot, as far as reported."""
     client_id = row["client_id"]
     for group in place.snapshot.get("groups", ()):
         for member in group["members"]:
@@ -97,7 +100,7 @@ def _client(place: Place, row: ClientNode) -> ReportedClient:
 
 
 class Way(TypedDict):
-    """One or both directions of a link."""
+    """One direction of a link, or both."""
 
     a: str
     b: str
@@ -106,7 +109,7 @@ class Way(TypedDict):
 
 
 def _ways(row: LinkState) -> list[Way]:
-    """Return both directions at once, then each by itself."""
+    """Return the choices of directions of a link: both at once, then each by itself."""
     a, b = row["a"], row["b"]
     return [
         {"a": a, "b": b, "one_way": False, "arrow": "↔"},

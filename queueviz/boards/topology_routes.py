@@ -1,4 +1,4 @@
-"""One topic's route as each name server reports it, beside each other, and where they differ (question `route`)."""
+"""The route of one topic as each name server reports it, side by side, and the differences (question `route`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The route one name server reports.  `rows`: broker → cells in the order of `FIELDS`."""
+    """The route that one name server reports.  `rows`: broker → cells in the order of `FIELDS`."""
 
     name_server: str
     is_up: bool
@@ -29,7 +29,10 @@ class Table(NamedTuple):
 
 
 def tables(answer: AllRoutes | OneRoute) -> list[Table]:
-    """Return a table per name server.  One that is down reports nothing, so none differs from it."""
+    """Return a table per name server.
+
+    A name server that is down reports nothing and does not count in the comparison.
+    """
     if "servers" in answer:
         return _tables(answer["servers"])
     return _tables([answer])
@@ -61,7 +64,7 @@ def _cells(broker: str, own: BrokerTexts | None, up: Sequence[BrokerTexts]) -> l
 
 
 def _rows(route: TopicRoute | None) -> BrokerTexts:
-    """Return QueueData and BrokerData as text, by broker name."""
+    """Return QueueData and BrokerData of the route as text, by broker name."""
     if route is None:
         return {}
     addresses = {row["brokerName"]: row["brokerAddrs"] for row in route["brokerDatas"]}

@@ -1,4 +1,4 @@
-"""Words and signs of the Topology page, for the templates and for the moving page alike."""
+"""Texts and signs of the Topology page, for the templates and for the browser's live updates."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ WORDS: Texts = {prefix + name: word for prefix, family in FAMILIES.items() for n
 
 
 def topology_words() -> dict[str, str]:
-    """Return the page's words in the reader's language, ready for JSON."""
+    """Return the texts of the Topology page in the reader's language, ready for JSON."""
     return {name: str(word) for name, word in WORDS.items()}

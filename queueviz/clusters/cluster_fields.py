@@ -1,4 +1,4 @@
-"""Validation of the cluster fields an administrator edits; errors are sentences that name the wrong part."""
+"""Validation of the cluster fields that an administrator edits.  Errors are sentences that name the wrong part."""
 
 import ipaddress
 import os
@@ -30,7 +30,7 @@ def addresses_in(text: str) -> tuple[str, ...]:
 
 
 def are_addresses(text: str) -> None:
-    """Check that each address is host:port, none twice.  Raises ValidationError with the wrong one."""
+    """Check that each address is host:port and occurs once.  Raises ValidationError with the wrong one."""
     addresses = addresses_in(text)
     if not addresses:
         raise ValidationError(_("Enter at least one name server as host:port."))
@@ -69,5 +69,5 @@ def _is_host(host: str) -> bool:
 
 
 def secret_of(variable: str) -> str | None:
-    """The secret itself, or None where the process was not given one."""
+    """Return the secret in this environment variable, or None if the variable is not set."""
     return os.environ.get(variable, "").strip() or None

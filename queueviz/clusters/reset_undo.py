@@ -1,4 +1,4 @@
-"""Undo points of attached clusters: the newest reset of a group on a topic, once, within a day."""
+"""Undo points of attached clusters: the newest reset of a group on a topic can be undone once, within a day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
 def remember(cluster: Cluster, result: Mapping[str, object], actor: str) -> None:
-    """Keep the offsets before a reset, from the journal's `OffsetsReset`; points older than a day are deleted."""
+    """Store the offsets before a reset, from the journal's `OffsetsReset`.  Points older than a day are deleted."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
     cluster.undo_points.create(
@@ -29,7 +29,7 @@ def remember(cluster: Cluster, result: Mapping[str, object], actor: str) -> None
 
 
 def open_points(cluster: Cluster) -> list[UndoPoint]:
-    """Return the points that can be undone now, the newest first."""
+    """Return the undo points that can be used now, the newest first."""
     newest: dict[tuple[str, str], UndoPoint] = {}
     for point in cluster.undo_points.filter(at__gt=timezone.now() - LIFE).order_by("-pk"):
         newest.setdefault((point.group, point.topic), point)
@@ -37,7 +37,10 @@ def open_points(cluster: Cluster) -> list[UndoPoint]:
 
 
 def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
-    """Raises ActionRefused: 404 unknown, 409 undone already, or not the newest."""
+    """Return the undo point of the reset that `action` names.
+
+    Raises ActionRefused: 404 unknown, 409 undone already, or not the newest.
+    """
     point = cluster.undo_points.filter(reset_id=action.reset_id).first()
     if point is None:
         raise ActionRefused(

@@ -1,4 +1,4 @@
-"""Difficulties of a class, for its teacher: results of the job `class_analytics` as bars and their tables."""
+"""Difficulties of a class, for its teacher: results of the job `class_analytics` as bar charts and tables."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -75,9 +75,10 @@ R = TypeVar("R", bound=InLab)
 
 
 class Plot(NamedTuple):
-    """A bar a step: `labels` (lab, step), `values`; `rows` of its table have the cells of `columns`.
+    """A bar chart with one bar per step, and its table.
 
-    `digits`: after the point, of values and axis.
+    `labels` (lab, step) and `values` are the bars; `rows` have the cells of `columns`.  `digits`: decimal places of
+    values and axis.
     """
 
     name: str
@@ -92,20 +93,20 @@ class Plot(NamedTuple):
 
     @property
     def highest(self) -> HighestBar | None:
-        """Return the highest bar.  None: every bar is zero."""
+        """The highest bar, or None if every bar is zero."""
         value = max(self.values, default=0)
         return {"label": self.labels[self.values.index(value)], "value": f"{value:.{self.digits}f}"} if value else None
 
 
 class Analytics(NamedTuple):
-    """`made_at`: None: the job has not run for this course."""
+    """The bar charts of a course.  `made_at`: the time of the job's result; None: the job has not run."""
 
     made_at: datetime | None
     plots: tuple[Plot, ...]
 
 
 def analytics_of(course: Course) -> Analytics:
-    """Raises CorruptRecord."""
+    """Return the bar charts from the course's last result of the job.  Raises CorruptRecord."""
     result = Result(JOB, course.slug)
     if result.manifest is None:
         return Analytics(None, ())
@@ -202,7 +203,7 @@ def _plot(
 
 
 def _in_order(course: Course, result: Result, table: str, shape: type[R]) -> list[R]:
-    """Return rows of the course's labs, in the order of the course."""
+    """Return the table's rows of the course's labs, in the order of the course."""
     order = {lab: position for position, lab in enumerate(course.labs)}
     rows = result.rows(table, shape, most=MOST_STEPS * MOST_ROWS).rows
     return sorted(
@@ -212,7 +213,7 @@ def _in_order(course: Course, result: Result, table: str, shape: type[R]) -> lis
 
 
 def _summed(rows: Iterable[CountRow]) -> list[CountRow]:
-    """One a step."""
+    """Return one row per step, with the sum of the counts."""
     sums: dict[tuple[str, int], CountRow] = {}
     for row in rows:
         total = sums.setdefault((row["lab"], row["step"]), {"lab": row["lab"], "step": row["step"], "count": 0})

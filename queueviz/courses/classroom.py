@@ -5,9 +5,9 @@ from queueviz.courses.models import Course
 
 
 def content(slug: str) -> dict[str, object] | None:
-    """Return the content of `class/<course>`.  None: there is no such course.
+    """Return the content of `class/<course>`, or None if the course does not exist.
 
-    `poll` is the newest one, without answers: `voted` counts students, and `of` is all of them.
+    `poll` is the newest poll, without votes by answer: `voted` is the number of students who voted, `of` that of all.
     """
     course = Course.objects.filter(slug=slug).first()
     if course is None:

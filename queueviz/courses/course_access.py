@@ -1,4 +1,4 @@
-"""Access to a course: its teacher and its students; other visitors cannot learn that it exists."""
+"""Access to a course: for its teacher and its students.  Other visitors cannot learn that it exists."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from sandbox.control.rights import Role, can
 
 
 class CourseVisit(NamedTuple):
-    """A visitor in one course.  `enrolment`: the student's place; None: it is the teacher."""
+    """A visitor in one course.  `enrolment`: the student's; None: the visitor is the teacher."""
 
     course: Course
     role: Role
@@ -23,7 +23,10 @@ class CourseVisit(NamedTuple):
 
 
 def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
-    """`see`: its students and its teacher; `grade`: its teacher.  Raises `NotFound` or `Forbidden`."""
+    """Return the visit if the visitor may do `verb` in the course.  Raises `NotFound` or `Forbidden`.
+
+    `see`: students and teacher; `grade`: the teacher.
+    """
     course = Course.objects.filter(slug=slug).first()
     visit = None if course is None else _visit(visitor, course)
     if visit is None:
@@ -34,7 +37,7 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
 
 
 def courses_of(visitor: Visitor) -> QuerySet[Course]:
-    """Return the courses the visitor teaches or has a place in, the newest first."""
+    """Return the courses that the visitor teaches or is enrolled in, the newest first."""
     mine = Q(enrolments__digest__in=digests_of(visitor), enrolments__removed_at__isnull=True)
     if visitor.is_signed_in:
         mine |= Q(teacher=visitor.user)
@@ -42,7 +45,7 @@ def courses_of(visitor: Visitor) -> QuerySet[Course]:
 
 
 def place_in(visitor: Visitor, course: Course) -> Enrolment | None:
-    """The student's place of this browser in the course, if it has not been taken away."""
+    """Return the enrolment of this browser's student in the course, or None if absent or removed."""
     return course.enrolments.filter(digest__in=digests_of(visitor), removed_at__isnull=True).first()
 
 
@@ -54,7 +57,7 @@ def _visit(visitor: Visitor, course: Course) -> CourseVisit | None:
 
 
 def digests_of(visitor: Visitor) -> list[str]:
-    """Return the digests of the secrets of the browser's places, in all courses."""
+    """Return the digests of the browser's enrolment secrets, in all courses."""
     if visitor.session is None or visitor.link is not None or visitor.token is not None:
         return []
     return [digest(secret) for secret in visitor.session.get(SEATS, {}).values()]

@@ -1,6 +1,7 @@
-"""Deletion of a student, and of a whole course: rows, directories, and whatever else names them.
+"""Deletion of a student, and of a whole course: rows, directories, and all other data that names them.
 
-Sandboxes go first, one by one: where the engine does not answer, the place is still there, and it can be asked again.
+Sandboxes are deleted first, one by one.  If the engine does not answer, the enrolment is still there, and the
+deletion can be requested again.
 """
 
 import shutil
@@ -20,7 +21,10 @@ from queueviz.sandboxes import ownership
 
 
 def forget(visitor: Visitor, enrolment: Enrolment) -> int:
-    """The student, for good; returns how many sandboxes went.  Raises as `ownership.delete`."""
+    """Delete the student and all data about the student for good; return the number of deleted sandboxes.
+
+    Raises as `ownership.delete`.
+    """
     course, owned = enrolment.course, student_records.of(enrolment)
     for sandbox in owned.sandboxes:
         _delete(visitor, sandbox)
@@ -54,7 +58,8 @@ def forget_course(visitor: Visitor, course: Course) -> None:
 def scrub() -> None:
     """Remove deleted rows from SQLite's files too.
 
-    Its pages were overwritten (`secure_delete` in the settings); the log beside them still has older ones.
+    The database file's pages are already overwritten (`secure_delete` in the settings); the write-ahead log still
+    has older ones.
     """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -62,13 +67,16 @@ def scrub() -> None:
 
 
 def _delete(visitor: Visitor, sandbox: Sandbox) -> None:
-    """Delete a sandbox with its recordings: the server deletes those by itself, a command does not."""
+    """Delete a sandbox with its recordings.
+
+    The server would delete recordings by itself, a command does not.
+    """
     ownership.delete(visitor, sandbox)
     recordings.of_server().forget(sandbox.slug)
 
 
 def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
-    """Remove the secrets of these places from browsers' sessions, and nothing else."""
+    """Remove the secrets of these enrolments from browsers' sessions.  The rest of the sessions stays."""
     rows = list(enrolments)
     gone = {enrolment.digest for enrolment in rows}
     for row, content in student_records.sessions_of(rows):
@@ -79,9 +87,10 @@ def _forget_seats(enrolments: Iterable[Enrolment]) -> None:
 
 
 def _forget_results(course: Course, slugs: list[str]) -> None:
-    """Delete the results of the whole course: they contain this student's part, and can be computed again.
+    """Delete the pipeline results of the whole course: they contain this student's part, and can be computed again.
 
-    Recordings and results of each sandbox went with its row; shared ones are deleted here.
+    Recordings and results of each sandbox were deleted with its row; shared ones and Spark's logs of `slugs` are
+    deleted here.
     """
     share_links.sweep()
     pipeline = directories.home() / directories.FOLDER

@@ -38,7 +38,7 @@ class DifferenceRow(TypedDict):
 
 
 class DifferenceLine(DifferenceRow):
-    """The same for a list."""
+    """A difference with its sentence and the lab's number, for a list."""
 
     number: str  # of the lab
     sentence: str

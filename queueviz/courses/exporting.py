@@ -1,4 +1,4 @@
-"""Everything that is stored of a student, as files: rows as JSON, journals as they lie, and what was graded in them."""
+"""The export of all data about a student as files: rows as JSON, journals as stored, and their graded attempts."""
 
 import io
 import zipfile
@@ -43,7 +43,10 @@ which only digests are stored.
 
 
 def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
-    """Yield names in the export, with their content or its file.  `scores`: null if they are withheld."""
+    """Yield the name of each file in the export, with its content or its path.
+
+    `scores`: False replaces scores by null, if they are withheld.
+    """
     owned = student_records.of(enrolment)
     yield (
         "README.txt",
@@ -60,7 +63,7 @@ def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes
 
 
 def write(enrolment: Enrolment, directory: Path) -> int:
-    """Write the files into a new directory; return their number.  Raises OSError."""
+    """Write the files of the export into a new directory; return their number.  Raises OSError."""
     count = 0
     for name, content in files_of(enrolment, scores=True):
         path = directory / name
@@ -71,7 +74,7 @@ def write(enrolment: Enrolment, directory: Path) -> int:
 
 
 def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
-    """Return all files as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
+    """Return the export as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
     into, left = io.BytesIO(), MOST_BYTES
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
         for name, content in files_of(enrolment, scores=scores):
@@ -108,7 +111,7 @@ def _journal_of(sandbox: Sandbox) -> Path:
 
 
 def _without_scores(path: Path) -> bytes:
-    """A segment of a journal: only the lines with a score are written anew."""
+    """Return the content of a journal segment without scores.  Only lines with a score are changed."""
     return b"".join(
         orjson.dumps(without_score(orjson.loads(line)), option=orjson.OPT_APPEND_NEWLINE) if FINISHED in line else line
         for line in path.read_bytes().splitlines(keepends=True)
@@ -116,7 +119,7 @@ def _without_scores(path: Path) -> bytes:
 
 
 def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, object]] | dict[str, str]:
-    """Return the attempts in a journal.  One that cannot be graded is exported with the reason."""
+    """Return the attempts in a journal.  If they cannot be graded, return the reason instead."""
     try:
         attempts = [_attempt(graded.attempt) for graded in grade(map(from_row, rows_since(journal, 0)))]
     except Exception as error:  # whatever a forged journal says

@@ -34,7 +34,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
 def grades_csv(students: Iterable[StudentResult], link: Link) -> str:
-    """`link`: the address of a sandbox's journal, by its slug."""
+    """Return `grades.csv`.  `link`: returns the address of a sandbox's journal for its slug."""
     return _csv(
         COLUMNS,
         (
@@ -89,7 +89,10 @@ def grades_json(course: Course, students: Iterable[StudentResult], link: Link) -
 
 
 def gradescope(course: Course, student: StudentResult) -> dict[str, object]:
-    """A `results.json`: its score is the sum of its tests.  Students see it there when they see it here."""
+    """Return the `results.json` of a student for Gradescope; its score is the sum of its tests.
+
+    Students see the score there when they see it here.
+    """
     visibility = VISIBLE if is_released(course) else LATER[Course.Feedback(course.feedback)]
     return {
         "visibility": visibility,
@@ -114,7 +117,7 @@ def gradescope(course: Course, student: StudentResult) -> dict[str, object]:
 
 
 def exercism(result: LabResult) -> dict[str, object]:
-    """A `results.json` of one lab; `task_id` is the number of the step."""
+    """Return the `results.json` of one lab for Exercism; `task_id` is the number of the step."""
     if not result.begun:
         return {"version": EXERCISM_VERSION, "status": "error", "message": "This lab was not begun.", "tests": []}
     tests: list[dict[str, object]] = []
@@ -147,12 +150,15 @@ def exercism_zip(students: Iterable[StudentResult]) -> bytes:
 
 
 def folder_of(student: StudentResult) -> str:
-    """Return a folder name unique for any pseudonym, and inside the directory of unpacking."""
+    """Return a folder name that is unique for any pseudonym and stays inside the directory of unpacking."""
     return f"{student.number}-{_NOT_IN_NAMES.sub('_', student.pseudonym)}"
 
 
 def at(at_ms: int) -> str:
-    """Return ISO 8601 to the second, in UTC; a time outside the calendar (in a forged journal) in milliseconds."""
+    """Return the time in ISO 8601 to the second, in UTC.
+
+    A time outside the calendar (in a forged journal) is returned in milliseconds.
+    """
     if not FIRST_MS <= at_ms <= LAST_MS:
         return f"{at_ms} ms"
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
@@ -188,7 +194,7 @@ def _step(step: StepResult) -> dict[str, object]:
 
 
 def _of_step(step: StepResult) -> tuple[str, ...]:
-    """met at, prediction, truth, hints."""
+    """Return the cells of a step in `grades.csv`: met at, prediction, truth, hints."""
     if step.met is None:
         return "", "", "", ""
     return at(step.met["at_ms"]), step.met["given"] or "", step.met["truth"] or "", str(step.met["hints"])

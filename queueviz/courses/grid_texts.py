@@ -1,4 +1,4 @@
-"""Words of the live grid, for the first paint and for the browser."""
+"""Texts of the live grid, for the first paint and for the browser."""
 
 from django.utils.translation import gettext_lazy as _
 

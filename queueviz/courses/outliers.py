@@ -1,4 +1,4 @@
-"""Students whose sandbox differs from the majority of a class: in which state, and since which event."""
+"""Students whose sandbox differs from the majority of the class: the state, and the event that caused it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,11 +6,15 @@ from typing import TypedDict
 
 from sandbox.queries.rows.tile import TileRow
 
-LEAST = 3  # of whom more than half are a majority
+LEAST = 3  # students in a lab; more than half of them are a majority
 
 
 class Difference(TypedDict):
-    """`name` of a member, broker or name server is `state` here since event `seq`, and `usual` with `others` more."""
+    """A difference of a sandbox from the majority.
+
+    The member, broker or name server `name` is in `state` here since event `seq`; in `others` sandboxes it is in the
+    state `usual`.
+    """
 
     seq: str
     name: str

@@ -1,4 +1,4 @@
-"""The pace of a course in its labs: students may go up to the step that the teacher has opened."""
+"""The pace of a course in its labs: students may work up to the step that the teacher has opened."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,10 @@ from sandbox.labs.lab import Lab
 
 
 class PaceRow(NamedTuple):
-    """The open part of a lab.  `until`: None where no limit is set; `next`: the step that opens next."""
+    """The open part of a lab.
+
+    `until`: the last open step; None: no limit is set.  `next`: the step that opens next; None: all are open.
+    """
 
     lab: Lab
     title: str
@@ -25,9 +28,9 @@ class PaceRow(NamedTuple):
 
 
 def unlock(course: Course, lab: str, step: int | None) -> None:
-    """Open this lab's steps up to `step`, 0 for none; None: all of them, as each student comes to them.
+    """Open this lab's steps up to `step`, 0 for none.  None removes the limit.
 
-    Raises ActionRefused: 404 it is none of the course's labs, 422 it has no such step.
+    Raises ActionRefused: 404 the course does not have the lab, 422 the lab does not have the step.
     """
     if lab not in course.labs or lab not in LABS:
         raise ActionRefused(404, "This course does not have lab {lab}.", "Choose one of its labs.", lab=lab[:48])
@@ -48,7 +51,7 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
 
 
 def rows(course: Course) -> list[PaceRow]:
-    """Return the labs in the order of the course."""
+    """Return the open part of each lab, in the order of the course."""
     step_rows = []
     for lab in (LABS[slug] for slug in course.labs if slug in LABS):
         until, steps = course.open_until.get(lab.slug), len(lab.steps)
@@ -65,13 +68,13 @@ def rows(course: Course) -> list[PaceRow]:
 
 
 def is_closed(course: Course, lab: str, step: int) -> bool:
-    """Return whether the step is still closed to students."""
+    """Return True if the step is still closed to students."""
     until = course.open_until.get(lab)
     return until is not None and step > until
 
 
 def demand(target: Sandbox | Cluster, role: Role, action: Action) -> None:
-    """Raises ActionRefused (409) where a student answers a step that is not open yet, or asks for its hint."""
+    """Raise ActionRefused (409) if a student answers a step that is not open yet, or requests its hint."""
     if role != "student" or not isinstance(target, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
         return
     if target.course is not None and is_closed(target.course, action.lab, action.step):

@@ -1,4 +1,4 @@
-"""The life of a poll: asked, moved from state to state, voted on, and counted once it is revealed.
+"""The life of a poll: creation, changes of state, votes, and the results after the reveal.
 
 There are no counts by answer before the reveal: until then only the number of votes is public.
 """
@@ -28,7 +28,7 @@ ORDER = list(Poll.State)
 
 
 class Counted(NamedTuple):
-    """The votes for one answer in both rounds."""
+    """The number of votes for one answer in both rounds."""
 
     answer: Answer
     first: int
@@ -53,7 +53,7 @@ def newest(course: Course) -> Poll | None:
 
 
 def find(course: Course, number: int) -> Poll:
-    """Raises ActionRefused (404)."""
+    """Return the course's poll with this number.  Raises ActionRefused (404)."""
     poll = course.polls.filter(number=number).first()
     if poll is None:
         raise ActionRefused(404, "This course has no question {number}.", "Open its poll again.", number=number)
@@ -61,9 +61,9 @@ def find(course: Course, number: int) -> Poll:
 
 
 def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
-    """A new poll, whose first vote is open.
+    """Create a poll, whose first vote is open.
 
-    Raises ActionRefused: 409 the last one is not revealed yet, 422 it cannot be asked like this, 429 too many.
+    Raises ActionRefused: 409 the last one is not revealed yet, 422 question or answers are invalid, 429 too many.
     """
     text, choices = _question(question), _choices(answers)
     with one_at_a_time(f"polls of {course.pk}"):
@@ -82,7 +82,7 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
 
 
 def advance(course: Course, number: int, to: str, shown: str = "") -> None:
-    """Move the poll to the next state, which `to` names: a second press does not move it again.
+    """Move the poll to its next state, which `to` must name.  So a second press does not move the poll again.
 
     `shown`, with the reveal: the answer the run showed, or `none`.  Raises ActionRefused: 409 if another state is
     next, 422 without the answer the run showed.
@@ -122,7 +122,7 @@ def drop(course: Course, number: int) -> None:
 
 
 def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
-    """The student's answer in this round; another one takes its place while the round is open.
+    """Store the student's answer in this round.  A later answer replaces it while the round is open.
 
     Raises ActionRefused: 409 this round is closed or not open yet, 422 there is no such answer, 429 too fast.
     """
@@ -154,12 +154,12 @@ def students(course: Course) -> int:
 
 
 def own(poll: Poll, enrolment: Enrolment) -> dict[int, int]:
-    """The student's answers, by round."""
+    """Return the student's answers by round."""
     return dict(poll.votes.filter(enrolment=enrolment).values_list("round", "answer"))
 
 
 def results(poll: Poll) -> Results:
-    """Raises ActionRefused (409) before the reveal."""
+    """Return the results of a poll.  Raises ActionRefused (409) before the reveal."""
     if not poll.is_revealed:
         raise ActionRefused(
             409, "Question {number} is not revealed yet.", "Finish its steps, or drop it.", number=poll.number
@@ -194,7 +194,7 @@ def _question(text: str) -> str:
 
 
 def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
-    """Return the answers that are not blank."""
+    """Return the answers that are not blank.  Raises ActionRefused (422) if they are invalid."""
     if len(pairs) > MOST_ANSWERS:
         raise ActionRefused(
             422,
@@ -238,7 +238,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
 
 
 def _line(text: str, most: int, field: str) -> str:
-    """One line that can be shown."""
+    """Return the text as one printable line.  Raises ActionRefused (422) if it is too long or cannot be displayed."""
     line = " ".join(unicodedata.normalize("NFC", text).split())
     if len(line) > most or any(unicodedata.category(char)[0] == "C" for char in line):
         raise ActionRefused(

@@ -1,6 +1,6 @@
-"""A course graded again from its journals: what differs from the grades as they are, and their publication.
+"""Regrading of a course from its journals: the differences from the current grades, and their publication.
 
-`manage.py pipeline grading --course C` reads the journals on Spark; nothing changes before `publish`.
+`manage.py pipeline grading --course C` reads the journals on Spark.  `publish` is the only step that changes grades.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ UNTRUSTED = frozenset({"unread", "receipt", "lost", "rerun", "gone", "not_begun"
 
 
 class Difference(NamedTuple):
-    """One row; `kind`:
+    """A difference between a grade and its journal; `kind`:
 
     score      `live` is the grade, `found` what the journal is worth
     journal    `live` is what the journal has as a result, `found` what the checks say of the rest of it
@@ -56,7 +56,7 @@ class OfSandbox(TypedDict):
 
 
 class AttemptRow(OfSandbox):
-    """A row of `attempts`."""
+    """A row of the table `attempts`."""
 
     lab: str
     attempt: int
@@ -68,7 +68,7 @@ class AttemptRow(OfSandbox):
 
 
 class MetStepRow(OfSandbox):
-    """A row of `steps`."""
+    """A row of the table `steps`."""
 
     lab: str
     attempt: int
@@ -81,7 +81,7 @@ class MetStepRow(OfSandbox):
 
 
 class RecordedReceipt(OfSandbox):
-    """A row of `receipts`."""
+    """A row of the table `receipts`."""
 
     lab: str
     attempt: int
@@ -90,7 +90,7 @@ class RecordedReceipt(OfSandbox):
 
 
 class RecordedDifference(OfSandbox):
-    """A row of `differences`."""
+    """A row of the table `differences`."""
 
     lab: str
     step: int | None
@@ -99,13 +99,13 @@ class RecordedDifference(OfSandbox):
 
 
 class UnreadJournal(OfSandbox):
-    """A row of `unread`."""
+    """A row of the table `unread`."""
 
     why: str
 
 
 class Tables(NamedTuple):
-    """The rows of `grading` by sandbox."""
+    """The rows of all tables of the job `grading`, by sandbox."""
 
     attempts: dict[str, list[AttemptRow]]
     steps: dict[str, list[MetStepRow]]
@@ -115,7 +115,7 @@ class Tables(NamedTuple):
 
 
 class Worth(TypedDict):
-    """A result to publish."""
+    """The result of a submission in a regrade, which `publish` makes the grade."""
 
     attempt: int
     exam: bool
@@ -125,7 +125,11 @@ class Worth(TypedDict):
 
 
 class Published(NamedTuple):
-    """The numbers of submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
+    """The numbers of submissions after `publish`.
+
+    `changed`: those with another grade now.  `went_on`: those with work since the regrade began, which keep their
+    grade.
+    """
 
     changed: int
     went_on: int
@@ -135,13 +139,13 @@ R = TypeVar("R", bound=OfSandbox)
 
 
 def submissions_of(course: Course) -> list[Submission]:
-    """Return the submissions of students who have a place."""
+    """Return the submissions of enrolled students."""
     mine = Submission.objects.filter(enrolment__course=course, enrolment__removed_at__isnull=True)
     return list(mine.select_related("enrolment", "sandbox", "grade").order_by("enrolment_id", "pk"))
 
 
 def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mapping[str, str] | None = None) -> Regrade:
-    """Compare the results of `grading` with the grades; the older regrades of the course are deleted.
+    """Compare the results of the job `grading` with the grades and store the regrade.  Older regrades are deleted.
 
     `reruns`: by sandbox, the point from which a run that was executed again differs.  Raises CorruptRecord.
     """
@@ -181,7 +185,7 @@ def newest(course: Course) -> Regrade | None:
 
 
 def publish(made: Regrade) -> Published:
-    """Make its results the grades, except for submissions with work since it began."""
+    """Make the results of the regrade the grades, except for submissions with work since the regrade began."""
     changed = went_on = 0
     with transaction.atomic():
         for work in submissions_of(made.course):
@@ -237,7 +241,10 @@ def _differences(work: Submission, best: AttemptRow | None, tables: Tables, reru
 def _changed_answers(
     work: Submission, attempts: Iterable[AttemptRow], rows: Iterable[RecordedReceipt]
 ) -> list[Difference]:
-    """The first answer of each attempt that the journal has not as it was received; all later digests differ too."""
+    """Return the first answer of each attempt whose digest in the journal differs from the receipt.
+
+    All later digests differ too.  An attempt that the journal does not have is `lost`.
+    """
     grade: Grade | None = getattr(work, "grade", None)
     begun = {row["attempt"] for row in attempts if row["lab"] == work.lab}
     recorded = {(row["attempt"], row["seq"]): row["digest"] for row in rows if row["lab"] == work.lab}
@@ -291,7 +298,7 @@ def _shown(truth: str | None) -> str | None:
 
 
 def _best(rows: Iterable[AttemptRow], lab: str) -> AttemptRow | None:
-    """The attempt that counts: as live, the first of the best."""
+    """Return the attempt at the lab that counts: the first with the best score, as in live grading."""
     return max((row for row in rows if row["lab"] == lab), key=lambda row: row["score"], default=None)
 
 

@@ -1,4 +1,4 @@
-"""Everything stored about a student, in all locations: exactly this is exported, and exactly this is deleted."""
+"""Everything stored about a student, in all locations: the data that an export contains and a deletion removes."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -17,9 +17,10 @@ NAMED_AFTER_CHARS = 58  # of a sandbox's label: so many begin the name of what w
 
 
 class Belongings(NamedTuple):
-    """`sandboxes`: of the student's labs, and all that were branched off them.
+    """The data of one student.
 
-    `named_after`: others' sandboxes that were made of their recipes: they are not the student's, but their names are.
+    `sandboxes`: those of the student's labs, and all branches of them.  `named_after`: sandboxes of other owners
+    made from a reproducible link of these.  They are not the student's, but their names are.
     """
 
     enrolment: Enrolment
@@ -31,7 +32,7 @@ class Belongings(NamedTuple):
         return [sandbox.slug for sandbox in self.sandboxes]
 
     def rows(self) -> list[models.Model]:
-        """The place, and whatever hangs on it or on its sandboxes, of every table; lines of the audits last."""
+        """Return the enrolment and all rows that refer to it or to its sandboxes; audit records last."""
         nested = NestedObjects(DEFAULT_DB_ALIAS)
         nested.collect([self.enrolment])
         if self.sandboxes:
@@ -62,7 +63,7 @@ def of(enrolment: Enrolment) -> Belongings:
 
 
 def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSession, dict[str, object]]]:
-    """Return sessions stored here that have one of these places: row and content."""
+    """Return the sessions stored here that have one of these enrolments: row and content."""
     places = list(enrolments)
     if not places:
         return []
@@ -78,14 +79,17 @@ def sessions_of(enrolments: Iterable[Enrolment]) -> list[tuple[AbstractBaseSessi
 
 
 def _own(enrolment: Enrolment) -> models.QuerySet[Sandbox]:
-    """Return the sandboxes of the submissions, and the spare one left when two tabs began a lab at once."""
+    """Return the sandboxes of the submissions, and a spare one that is left if two tabs began a lab at once."""
     begun = models.Q(submission__enrolment=enrolment)
     left = models.Q(grants__holder=enrolment.digest, grants__role="student", submission__isnull=True)
     return Sandbox.objects.filter(begun | left).distinct().order_by("pk")
 
 
 def _with_branches(sandboxes: list[Sandbox]) -> list[Sandbox]:
-    """A branch has its parent's journal up to where it begins: the answers are in it, also in another's."""
+    """Return the sandboxes with all their branches, also those of other owners.
+
+    A branch has its parent's journal up to the event of the branch, so the student's answers are in it.
+    """
     known = {sandbox.slug: sandbox for sandbox in sandboxes}
     newest = list(known)
     while newest:

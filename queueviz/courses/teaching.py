@@ -1,4 +1,4 @@
-"""A teacher's actions on a course outside the class: create and change it, admit and remove students."""
+"""A teacher's actions on a course outside the class: create and change the course, admit and remove students."""
 
 import csv
 import io
@@ -23,7 +23,10 @@ TRIES = 5
 
 
 def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
-    """Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses."""
+    """Create a course with these labs.
+
+    Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses, 503 no code is free.
+    """
     if not visitor.is_signed_in:
         raise ActionRefused(403, "A course requires an account.", "Sign in first.")
     if visitor.user.courses.count() >= MOST_COURSES:
@@ -41,7 +44,7 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
 def change(
     course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None, feedback: str
 ) -> None:
-    """Raises ActionRefused (422)."""
+    """Change the settings of a course.  Raises ActionRefused (422) for an invalid value."""
     if not 1 <= most_students <= MOST_STUDENTS:
         raise ActionRefused(
             422, "A course has 1 to {most} places.", "Start another course.", field="most_students", most=MOST_STUDENTS
@@ -60,7 +63,7 @@ def change(
 
 
 def open_lobby(course: Course) -> None:
-    """Set another code; the old one becomes invalid."""
+    """Give the course a new join code.  The old one becomes invalid."""
     course.code = new_code()
     course.save(update_fields=["code"])
 
@@ -71,7 +74,7 @@ def close_lobby(course: Course) -> None:
 
 
 def remove(enrolment: Enrolment) -> None:
-    """Remove the student's access; the work stays."""
+    """Remove the student's access to the course and its sandboxes.  The work stays."""
     enrolment.removed_at = timezone.now()
     enrolment.save(update_fields=["removed_at"])
     grants = Grant.objects.filter(holder=enrolment.digest, revoked_at__isnull=True)
@@ -82,7 +85,7 @@ def remove(enrolment: Enrolment) -> None:
 
 
 def give_time(enrolment: Enrolment, factor: float) -> None:
-    """Raises ActionRefused (422)."""
+    """Set the student's time factor for deadlines.  Raises ActionRefused (422) if it is not 1, 1.5 or 2."""
     if factor not in TIME_FACTORS:
         raise ActionRefused(
             422, "{factor} is not a time factor.", "Choose 1, 1.5 or 2.", field="time_factor", factor=factor
@@ -92,9 +95,9 @@ def give_time(enrolment: Enrolment, factor: float) -> None:
 
 
 def name_students(course: Course, table: str) -> int:
-    """Set names from a CSV text with the columns `pseudonym` and `name`; return how many were known.
+    """Set students' names from a CSV text with the columns `pseudonym` and `name`; return the number of names set.
 
-    Raises ActionRefused (422) for another shape, or a pseudonym that is no student's.
+    Raises ActionRefused (422) for other columns, too many rows, or a pseudonym that no student has.
     """
     rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
     if not rows or not {"pseudonym", "name"} <= set(rows[0]):
@@ -130,7 +133,10 @@ def _title(title: str) -> str:
 
 
 def _labs(labs: list[str]) -> list[str]:
-    """Return the labs in the order of the catalogue."""
+    """Return the labs in the order of the catalogue.
+
+    Raises ActionRefused (422) for an unknown lab or an empty list.
+    """
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:
         raise ActionRefused(

@@ -1,7 +1,8 @@
-"""The engine's end of the conversation with one web process: calls of the port's verbs, and its viewers' channels.
+"""The engine's side of the connection to one web process: calls of the port's methods, and channels of viewers.
 
-On the engine's loop, which also carries the hub of the sandboxes: it reads, compares and encodes where they are, and
-the web process passes bytes on.  How messages travel is another file's: a socket pair (`process`), or Ray (`actor`).
+This runs on the engine's loop, as does the hub of the sandboxes: it reads, compares and encodes in the engine, and
+the web process only passes bytes on.  Other modules transport the messages: a socket pair (`process`), or Ray
+(`actor`).
 """
 
 import asyncio
@@ -29,7 +30,7 @@ BEAT = '{"k":"beat"'
 
 
 class Side:
-    """`send` takes a packed message for the web process and never waits."""
+    """The engine's side of one web process.  `send` takes a packed message for the web process and never waits."""
 
     def __init__(self, port: "EnginePort", send: Callable[[bytes], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -44,7 +45,7 @@ class Side:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def take(self, message: wire.Message) -> None:
-        """Carry out a message of the web process."""
+        """Process a message of the web process."""
         kind, *rest = message
         try:
             getattr(self, f"_on_{kind}")(*rest)
@@ -53,16 +54,19 @@ class Side:
 
     @property
     def late_ms(self) -> int:
-        """The longest wait of a frame in the last seconds."""
+        """The longest wait of a frame in the last seconds, in ms."""
         return round(self._hub.late_s() * 1_000)
 
     def moved(self, slug: str) -> None:
-        """Close the sockets of a sandbox that another engine has now: their clients connect again, to that one."""
+        """Close the sockets of a sandbox that another engine serves now.
+
+        Their clients connect again, to that engine.
+        """
         for number in [number for number, slugs in self._joined.items() if slug in slugs]:
             self._begin(self._close(number, ENGINE_ENDED))
 
     def end(self) -> None:
-        """The web process is gone, and its viewers with it."""
+        """Remove all viewers and tasks of the web process, which is gone."""
         for number in list(self._viewers):
             self._on_forget(number)
         for task in self._tasks:
@@ -99,7 +103,7 @@ class Side:
     # --- viewers -----------------------------------------------------------------------------------------------------
 
     def _on_enter(self, number: int, address: str, hears_beats: bool) -> None:
-        """`hears_beats`: no other engine sends it any."""
+        """Add a viewer.  `hears_beats`: this engine sends the viewer its beats, and no other engine does."""
         viewer = Viewer(
             partial(self._show, number, hears_beats),
             partial(self._close, number),
@@ -132,7 +136,7 @@ class Side:
         return self._done(call, None)
 
     def _on_viewer(self, number: int, does: str, args: tuple[Any, ...], named: dict[str, object]) -> None:
-        """`does`: a method of the hub whose first argument is the viewer, and that answers nothing."""
+        """Call the hub's method `does` for the viewer.  It must return nothing."""
         if (viewer := self._viewers.get(number)) is not None:
             getattr(self._hub, does)(viewer, *args, **named)
 
@@ -144,7 +148,10 @@ class Side:
             waiting.set_result(value)
 
     async def _show(self, number: int, hears_beats: bool, text: str) -> None:
-        """Queue a text for a viewer.  One turn's texts are sent together, and a text for many viewers once."""
+        """Queue a text for a viewer.
+
+        The texts of one turn of the loop are sent together, and a text for many viewers only once.
+        """
         if not hears_beats and text.startswith(BEAT):
             return
         if not self._frames:
@@ -167,7 +174,10 @@ class Side:
         return list(await self._ask_web("still_see", list(asked)))
 
     async def _ask_web(self, question: str, *args: Any) -> Any:
-        """Raises TimeoutError.  The database is the web's."""
+        """Return the web process's answer to a question.
+
+        Only the web process has the database.  Raises TimeoutError.
+        """
         number = next(self._numbers)
         waiting = self._questions[number] = self._loop.create_future()
         self._send(wire.pack((question, number, *args)))

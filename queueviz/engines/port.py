@@ -1,4 +1,4 @@
-"""`EnginePort` over engine processes: each verb goes to the engine that has the sandbox."""
+"""`EnginePort` over several engines: each call goes to the engine that serves the sandbox."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -46,7 +46,7 @@ TO_ONE = frozenset(
 
 
 class AnyPool(Protocol):
-    """The interface of several engines, on this machine or on more.  Thread-safe."""
+    """The interface of a pool of engines, on this machine or on several.  Thread-safe."""
 
     listeners: list[Listener]
 
@@ -56,24 +56,25 @@ class AnyPool(Protocol):
         """Return the engines that can be called."""
 
     def place_of(self, slug: str) -> Place:
-        """Return the engine that serves it, or that would report it as unknown."""
+        """Return the engine that serves the sandbox, or that would report it as unknown."""
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """Ensure that an engine has it.  Raises EngineBusy if none may have it yet.
+        """Ensure that an engine serves the sandbox.  Raises EngineBusy if no engine may serve it yet.
 
-        `new`: it is to be made; `again`: its known place may be wrong, or its engine still copies its files.
+        `new`: the sandbox is to be created.  `again`: the known engine may be wrong, or still copies the files.
         """
 
     def displace(self, slug: str) -> None:
-        """Forget the place of a sandbox that is deleted, or is elsewhere."""
+        """Forget which engine served a sandbox that is deleted, or has another engine now."""
 
     def ask(self, engine: Place, kind: str, *args: Any) -> "Future[Any]": ...
     def say(self, engine: Place, *message: Any) -> None: ...
 
 
 class PoolPort:
-    """The verbs of `hosting.port.EnginePort` with the same values and errors, but `subscribe`, `unsubscribe` and
-    `read_within`: those are the hub's, which is where the sandboxes are.
+    """The methods of `hosting.port.EnginePort`, with the same values and errors, over a pool of engines.
+
+    `subscribe`, `unsubscribe` and `read_within` are missing: only a hub calls them, and the hubs are in the engines.
     """
 
     def __init__(self, pool: AnyPool) -> None:
@@ -88,7 +89,10 @@ class PoolPort:
         return self._make("create", slug, *args, **named)
 
     def branch(self, slug: str, order: "AnyOrder") -> "Future[OpenedRow]":
-        """The parent's engine shows its journal first: another one may make the branch."""
+        """Create a branch of a sandbox, or the sandbox of a reproducible link.
+
+        The parent's engine first makes its journal readable, since another engine may make the branch.
+        """
         if isinstance(order, RunOrder):
             return self._make("branch", slug, order)
         return after(self._to_one("show", order.parent), lambda: self._make("branch", slug, order))
@@ -121,20 +125,21 @@ class PoolPort:
         return gathered(list(asked.values()), in_order)
 
     def status(self) -> "Future[HostStatus]":
-        """Return the status as of one engine, with `engines`, their number; engines being started again are left
-        out.
+        """Return the status of all engines as one, with their number in `engines`.
+
+        Engines that are restarting are left out.
         """
         return gathered(list(self.statuses().values()), self.merged, some=True)
 
     def statuses(self) -> "dict[str, Future[HostStatus]]":
-        """Return the answer of each engine, by its name or its number, from 1 on."""
+        """Return the future status of each engine, by its name or its number, from 1."""
         return {
             str(engine + 1) if isinstance(engine, int) else str(engine): self._call(engine, "status")
             for engine in self.pool.engines()
         }
 
     def merged(self, statuses: "list[HostStatus]") -> "HostStatus":
-        """The statuses of the engines that answered, as one."""
+        """Return the statuses of the engines that answered as one status."""
         return {
             "awake": sum(status["awake"] for status in statuses),
             "known": sum(status["known"] for status in statuses),
@@ -157,7 +162,7 @@ class PoolPort:
         return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *args, **named))
 
     def _to_one(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
-        """Call the engine of the sandbox; once more if that engine no longer has it."""
+        """Call the engine of the sandbox; call again if that engine no longer serves it."""
 
         def go(*, again: bool) -> "Future[Any]":
             return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *args, **named))
@@ -182,7 +187,7 @@ def _slug_of(channel: str) -> str:
 
 
 def _is_there(deleted: "Future[None]") -> bool:
-    """Return whether the sandbox still exists after its deletion was requested."""
+    """Return True if the sandbox still exists after its deletion was requested."""
     if deleted.cancelled():
         return True
     error = deleted.exception()

@@ -1,4 +1,4 @@
-"""The Ray cluster that engines run on: reached from a machine of it, and given the engines it is to have."""
+"""Functions to connect to the Ray cluster, and to create and stop engines there."""
 
 import os
 import threading
@@ -21,7 +21,7 @@ _connecting = threading.Lock()
 def connect(address: str) -> None:
     """Connect to the Ray cluster at an address as of `ray start --address`.
 
-    Raises EngineBusy if there is no cluster, or this machine is not in it.
+    Raises EngineBusy if there is no cluster, or if this machine is not a member.
     """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no accelerator is touched; no warning of it
     try:
@@ -56,7 +56,10 @@ def see_that_there_are(number: int) -> None:
 
 
 def stop(name: str) -> None:
-    """Close the engine's sandboxes, cleanly if possible, and end it for good.  Raises LookupError: there is none."""
+    """Close the engine's sandboxes, cleanly if possible, and end it for good.
+
+    Raises LookupError if it does not exist.
+    """
     import ray
     from ray.exceptions import RayError
 
@@ -70,7 +73,7 @@ def stop(name: str) -> None:
 
 
 class Machine(TypedDict):
-    """This machine's address in the cluster, where it has several."""
+    """This machine's address in the cluster, if it has several."""
 
     _node_ip_address: NotRequired[str]
 

@@ -1,4 +1,4 @@
-"""docs/fidelity.md and a page for each section, made from the ledger and the marks of the tests."""
+"""The text of docs/fidelity.md and of a page for each section, made from the ledger and the marks of the tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAD = ("row", "the article", "RocketMQ 4.9.8", "here", "shown by")
 
 
 def pages(root: Path) -> dict[str, str]:
-    """Return the pages of the tree at `root`, whose tests lie in `tests/`, by their paths below `docs`."""
+    """Return the pages of the tree at `root`, whose tests are in `tests/`, by their paths below `docs`."""
     rows, tests = ledger(), by_row(scan(root / "tests", root))
     sections = {f"{FOLDER}/{name}.md": _section(rows, section, tests) for section, (name, _) in SECTIONS.items()}
     return {INDEX: _index(rows), **sections}
@@ -68,7 +68,7 @@ def _section(rows: Ledger, section: str, tests: Mapping[str, list[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape signs that markdown and HTML interpret, as in `%RETRY%<group>` and `w * 4`."""
+    """Return the text with the signs escaped that markdown and HTML interpret, as in `%RETRY%<group>` and `w * 4`."""
     return cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 

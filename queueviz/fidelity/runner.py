@@ -1,6 +1,7 @@
-"""The run of the tests behind the ledger, and a list of what is missing.
+"""The run of the tests behind the ledger, and a list of the ledger's faults.
 
-pytest runs in a process of its own, so that its settings, warnings and exit are its own; it writes to stderr.
+pytest runs in a process of its own, so that its settings, warnings and exit do not affect this one.  It writes to
+stderr.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Run(NamedTuple):
 
 
 class RunBroken(RuntimeError):
-    """pytest did not come to its end, or is not there."""
+    """The error if pytest did not finish, or is not installed."""
 
 
 def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
@@ -125,6 +126,6 @@ def _in_parallel() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """The plugin is found wherever the tests lie."""
+    """Return the environment of pytest's process, in which the plugin can be imported from any directory."""
     paths = [str(HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,4 +1,4 @@
-"""Branches of a sandbox: a sandbox of one's own that was the same run up to an event (docs/branches.md)."""
+"""Branches of a sandbox: a new sandbox with the same run up to an event (docs/branches.md)."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,7 +22,10 @@ def branch(
     without: Iterable[int] = (),
     instead: Mapping[int, Mapping[str, object]] | None = None,
 ) -> creation.Created:
-    """Begin to make a branch of the visible run.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
+    """Start to create a branch of the sandbox and return it.  Raises `NotFound`, `Forbidden`, `ActionRefused`.
+
+    `without` and `instead`: actions left out and replaced, by number.
+    """
     visit = policy.visit_at(visitor, slug, "see")
     parent = policy.ours(visit)
     demand_answers_given(visit)
@@ -36,9 +39,11 @@ def branch(
 
 
 def demand_answers_given(visit: policy.Visit) -> None:
-    """Raises ActionRefused (409) while a lab of a course or an exam is in progress: a second run of it would be a
-    place to try answers, without the teacher's pace; and until the scores of its course are released.  Teachers may.
-    Wakes the sandbox.
+    """Raise ActionRefused (409) while the visitor may not replay the sandbox because of its lab.
+
+    This holds while a lab of a course or an exam is in progress: a student could try answers in a second run,
+    without the teacher's pace.  It also holds until the scores of the course are released.  Teachers may always
+    replay.  The call wakes the sandbox.
     """
     sandbox = policy.ours(visit)
     if visit.may("grade"):
@@ -57,7 +62,7 @@ def demand_answers_given(visit: policy.Visit) -> None:
 
 
 def state(slug: str) -> HostedRow:
-    """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`."""
+    """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`.  Raises ActionRefused (404)."""
     row: HostedRow | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
         raise ActionRefused(404, "Sandbox {slug} does not exist.", "It may have expired.", slug=slug)

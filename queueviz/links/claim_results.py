@@ -1,4 +1,4 @@
-"""Results of a test of a claim, as `simulation.try_claim` prints them."""
+"""Types of the result of a claim's test, as `simulation.try_claim` prints it."""
 
 from typing import TypedDict
 

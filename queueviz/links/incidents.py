@@ -1,6 +1,6 @@
-"""Incidents of the gallery as sandboxes: their recipes, and their markers in a sandbox's replay.
+"""Incidents of the gallery as sandboxes: their reproducible links, and their markers in a sandbox's replay.
 
-The database keeps nothing of them.  A sandbox's incident follows from its seed, and its markers' positions from its
+The database has no rows of them.  A sandbox's incident follows from its seed, and its markers' positions from its
 journal.  Both are cached here for a while, since a journal does not change.
 """
 
@@ -90,7 +90,10 @@ class ShownIncident(IncidentTexts):
 
 
 def cards(visitor: Visitor) -> list[IncidentCard]:
-    """All of the gallery, in the reader's language; `mine`: the address of a sandbox in which it was opened."""
+    """Return all incidents of the gallery, in the reader's language.
+
+    `mine`: the address of a sandbox in which the visitor opened the incident, or None.
+    """
     mine: dict[str, str] = {}
     for sandbox in policy.sandboxes_of(visitor):
         if not sandbox.branch_of and (opened := incident_of(engine.directory_of(sandbox.slug))) is not None:
@@ -106,7 +109,7 @@ def cards(visitor: Visitor) -> list[IncidentCard]:
 
 
 def said(incident: Incident) -> IncidentTexts:
-    """Return its texts in the reader's language, and the lab that explains it."""
+    """Return the incident's texts in the reader's language, and the lab that explains it."""
     lab = LABS[incident.lab]
     return {
         "slug": incident.slug,
@@ -121,7 +124,7 @@ def said(incident: Incident) -> IncidentTexts:
 
 
 def shown(slug: str) -> ShownIncident | None:
-    """Return the incident of a sandbox for its replay, with the markers found so far.  None: it has no incident."""
+    """Return the incident of a sandbox for its replay, with the markers reached so far.  None if it has no incident."""
     recalled = _recall(slug)
     if recalled is None:
         return None
@@ -140,7 +143,7 @@ def shown(slug: str) -> ShownIncident | None:
 
 
 def first_address(slug: str) -> str:
-    """The replay of a sandbox at its first marker; the sandbox, where there is none."""
+    """Return the address of the replay at the sandbox's first marker, or of the sandbox if it has no marker yet."""
     recalled = _recall(slug)
     if recalled is None or not recalled.noted.notes:
         return reverse("sandbox", args=[slug])

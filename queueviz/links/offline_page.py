@@ -1,4 +1,4 @@
-"""A recording and its player as one HTML file that asks for nothing: for mail, slides, machines without a network."""
+"""A recording and its player as one HTML file without requests: for mail, slides, machines without a network."""
 
 import base64
 import json
@@ -27,14 +27,14 @@ LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is w
 
 
 class Letters(json.JSONEncoder):
-    """A JSON encoder that keeps letters as they are: their escapes have twice the bytes."""
+    """A JSON encoder that keeps non-ASCII letters as they are: their escapes have twice the bytes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "ensure_ascii": False})
 
 
 def offline_page(recording: bytes, *, title: str, language: str) -> str:
-    """The whole file.  Modules find each other by an import map of data addresses."""
+    """Return the HTML file.  Its modules import each other through an import map of data addresses."""
     modules = {f"queueviz/{name}": _address(name) for name in (MAIN, *imported(MAIN))}
     context = {
         "title": title,
@@ -54,7 +54,7 @@ def _address(module: str) -> str:
 
 
 def _said() -> PageTexts:
-    """The texts of the families that the modules name."""
+    """Return the texts of the families that the modules name."""
     families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
     words = texts(PLAYER_WORDS)
     return {**words, "texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}

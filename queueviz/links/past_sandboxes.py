@@ -1,4 +1,7 @@
-"""Sandboxes at events, executed again beside the server for the views of the past.  The newest are kept in memory."""
+"""Sandboxes at past events, executed again in processes beside the server for the views of the past.
+
+The newest results are kept in memory.
+"""
 
 import atexit
 import threading
@@ -29,11 +32,11 @@ class PastState(TypedDict):
 
 
 class Moment(Play):
-    """The execution up to one event."""
+    """The repeated execution of a sandbox up to one event."""
 
     @property
     def past(self) -> PastState | None:
-        """Return the result.  None: there is none yet."""
+        """The result, or None until there is one."""
         return cast("PastState | None", self.result)
 
     def __init__(self, slug: str, at: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -60,9 +63,10 @@ _places = threading.Semaphore(LIMITS.moments_at_once)
 
 
 def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
-    """Return the execution of the event, begun if there is none.  `admit` raises if the visitor may have no more made.
+    """Return the execution up to the event `at`; begin it if it does not exist.
 
-    Raises ActionRefused: 503 too many wait.
+    `admit` is called before a new one and raises if the visitor may have no more.  Raises ActionRefused: 503 too
+    many wait.
     """
     with _lock:
         moment = _moments.get((slug, at))
@@ -77,7 +81,7 @@ def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
         _moments.move_to_end((slug, at))
         moment.asked_s = time.monotonic()
         if moment.state == "failed":
-            del _moments[slug, at]  # said once, and begun again by who asks again
+            del _moments[slug, at]  # reported once; the next request begins it again
         return moment
 
 

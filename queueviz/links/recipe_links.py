@@ -1,6 +1,6 @@
-"""Recipe links: a run without its journal, in the fragment of an address (docs/sharing.md).
+"""Reproducible links: a run without its journal, in the fragment of an address (docs/sharing.md).
 
-Nothing of them is kept here: what a link holds is all that there is of it.
+The server stores nothing of them: the link contains all data of the run.
 """
 
 from typing import NamedTuple
@@ -25,14 +25,14 @@ LIMITS = HostLimits()
 
 
 class Made(NamedTuple):
-    """A recipe link: its path and fragment, and the range as a test in Python."""
+    """A reproducible link: its path and fragment, and the range of events as a test in Python."""
 
     address: str
     test: str
 
 
 def make(slug: str, first: int, at: int) -> Made:
-    """Return the recipe of the run up to event `at`, with a test of events `first` to `at`.
+    """Return the reproducible link of the run up to event `at`, with a test of events `first` to `at`.
 
     Raises ActionRefused: 404, 409, 422.
     """
@@ -48,7 +48,7 @@ def make(slug: str, first: int, at: int) -> Made:
 
 
 def read(visitor: Visitor, text: str) -> RunOrder:
-    """Return the order in a pasted text: a recipe, or the link that ends with one.  Raises ActionRefused (422, 429)."""
+    """Return the order in a pasted text: a link, or its part after `#`.  Raises ActionRefused (422, 429)."""
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     order = unpack(text.strip().rpartition("#")[2], LIMITS)
     for entry in order.came:
@@ -67,6 +67,6 @@ def read(visitor: Visitor, text: str) -> RunOrder:
 
 
 def open_it(visitor: Visitor, order: RunOrder) -> creation.Created:
-    """Begin to make a sandbox of the visitor's own.  Raises as `creation.branch`."""
+    """Start to create the visitor's own sandbox from the order and return it.  Raises as `creation.branch`."""
     incident = with_seed(order.seed)
     return creation.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

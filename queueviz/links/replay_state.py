@@ -1,4 +1,4 @@
-"""The state of a sandbox at an event, as API and pages show it."""
+"""The state of a sandbox at a past event, for API and pages."""
 
 from queueviz import engine
 from queueviz.access import hidden_names, policy

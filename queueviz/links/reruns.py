@@ -1,8 +1,8 @@
-"""Runs played again in processes beside the server: comparisons and claims.  One after the other, at low priority.
+"""Plays: runs executed again in processes beside the server, for comparisons and claims.
 
-A play prints {"progress"} lines and ends with {"result"} or {"refused"}.  Plays are kept in memory: the newest only.
-No visitor has more than a part of the places.  All visitors that may only watch have together as many as one
-visitor.
+They run one after the other, at low priority.  A play prints {"progress"} lines and ends with {"result"} or
+{"refused"}.  Only the newest plays are kept, in memory.  A visitor can use only a part of the queue.  All visitors
+that may only watch have together as much as one visitor.
 """
 
 import atexit
@@ -33,7 +33,10 @@ MOST_EACH = 2  # of the places: one that runs, one that waits
 
 
 class Holder(NamedTuple):
-    """The visitor a play is counted for (`policy.counted_as`); a guest may not act in its sandbox."""
+    """The visitor for whom a play is counted (`policy.counted_as`).
+
+    A guest may not act in the sandbox of the play.
+    """
 
     name: str
     is_guest: bool = False
@@ -50,7 +53,7 @@ class PlayRefusal(TypedDict):
 
 
 class PlayMessage(TypedDict, total=False):
-    """A line of a play."""
+    """A line that a play prints."""
 
     progress: float
     result: object
@@ -58,7 +61,10 @@ class PlayMessage(TypedDict, total=False):
 
 
 class Play:
-    """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
+    """One run in a process.
+
+    `state`: waiting, running, done, cancelled, failed; `is_over`: one of the last three.
+    """
 
     def __init__(
         self,
@@ -148,7 +154,7 @@ _places = threading.Semaphore(LIMITS.plays_at_once)
 
 
 def begin(play: Play) -> Play:
-    """Raises ActionRefused: 503 too many wait, 429 too many of this visitor's."""
+    """Queue a play and return it.  Raises ActionRefused: 503 too many wait, 429 too many of this visitor."""
     with _lock:
         _make_room(play.holder, [other for other in _plays.values() if not other.is_over])
         _plays[play.id] = play
@@ -159,7 +165,10 @@ def begin(play: Play) -> Play:
 
 
 def _make_room(holder: Holder, others: list[Play]) -> None:
-    """Make room for another play: the oldest play of a guest is cancelled for a visitor who may act."""
+    """Refuse another play if the queue is full, or cancel the oldest play of a guest for a visitor who may act.
+
+    Raises ActionRefused (429, 503).
+    """
     guests = [other for other in others if other.holder.is_guest]
     if holder.is_guest and len(guests) >= MOST_EACH:
         raise ActionRefused(503, "Other runs are in progress.", "Try again in a minute.")
@@ -174,7 +183,7 @@ def _make_room(holder: Holder, others: list[Play]) -> None:
 
 
 def find(slug: str, play_id: str) -> Play:
-    """Raises ActionRefused (404)."""
+    """Return the play of this sandbox with this id.  Raises ActionRefused (404)."""
     play = _plays.get(play_id)
     if play is None or play.slug != slug:
         raise ActionRefused(404, "This result is no longer stored.", "Start the run again.")

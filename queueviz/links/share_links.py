@@ -1,9 +1,8 @@
-"""Links of a sandbox that can be revoked: a range of its events as a recording, the sandbox live, or a branch of one's
-own from an event.
+"""Revocable links of a sandbox: to a range of its events as a recording, to the live sandbox, or to a branch.
 
-What a range shows is frozen when the link is made: the recording holds its range and nothing else, so no request made
-with the link can show more.  Recordings lie in `shares/` of the data home, beside the sandboxes.  Live and fork links
-lead to the sandbox itself, and end when it is made private.
+The content of a range link is fixed when the link is made.  The recording holds its range and nothing else, so no
+request made with the link can show more.  Recordings are in `shares/` of the data home, beside the sandboxes.  Live
+and fork links lead to the sandbox itself, and end when it is made private.
 """
 
 import secrets
@@ -68,7 +67,7 @@ class Shown(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A link that is good, or was."""
+    """A share link, valid or ended."""
 
     grant: Grant
 
@@ -78,14 +77,14 @@ class Share(NamedTuple):
 
     @property
     def shown(self) -> Shown:
-        """The events of a range link."""
+        """The events that a range link shows."""
         row = self.grant.shows
         notes = tuple(Note(**note) for note in row["notes"])
         return Shown(row["first"], row["last"], row["at"], row["language"], notes)
 
     @property
     def at(self) -> int:
-        """The event of a fork link: a branch is the same run up to there."""
+        """The event of a fork link: a branch is the same run up to this event."""
         return int(self.grant.shows["at"])
 
     @property
@@ -102,7 +101,7 @@ class Share(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Return whether its recording could not be made."""
+        """True if the recording could not be made."""
         return bool(self.grant.shows.get(FAILED))
 
     @property
@@ -125,13 +124,16 @@ def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: 
 
 
 def make_live(visitor: Visitor, sandbox: Sandbox, *, label: str, days: int) -> str:
-    """Make a link as `make` does, to watch the sandbox live.  Raises ActionRefused (409) for a private sandbox."""
+    """Make a link to the live sandbox and return its secret, as `make` does.
+
+    Raises ActionRefused (409) for a private sandbox.
+    """
     _demand_open(sandbox)
     return _make(visitor, sandbox, LIVE, {}, label, days)
 
 
 def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: int) -> str:
-    """Make a link as `make_live` does, with which a visitor branches from event `at`."""
+    """Make a link for branches from event `at` and return its secret, as `make_live` does."""
     _demand_open(sandbox)
     if at > newest(sandbox.slug):
         raise ActionRefused(
@@ -183,7 +185,10 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
 
 
 def find(visitor: Visitor, secret: str) -> Share:
-    """The link with this secret, if it is good; raises `policy.NotFound`, or ActionRefused (429) after many guesses."""
+    """Return the valid link with this secret.
+
+    Raises `policy.NotFound`, or ActionRefused (429) after many guesses.
+    """
     good = policy.live_grants(timezone.now())
     grant = Grant.objects.select_related("sandbox").filter(good, kind__in=Grant.LINKS, digest=digest(secret)).first()
     if grant is None or policy.has_expired(grant.sandbox) or _is_shut(grant):
@@ -197,19 +202,19 @@ def _is_shut(grant: Grant) -> bool:
 
 
 def note_use(share: Share) -> None:
-    """Record when the link was last opened, to the minute."""
+    """Record that the link is opened now, to the minute."""
     now = timezone.now()
     if share.grant.used_at is None or now - share.grant.used_at > USED_NOTED_EVERY:
         Grant.objects.filter(pk=share.grant.pk).update(used_at=now)
 
 
 def note_failed(share: Share) -> None:
-    """Record that its recording could not be made."""
+    """Record that the link's recording could not be made."""
     Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
-    """Revoke the link, for open sockets too, and delete its recording."""
+    """Revoke the link, delete its recording, and close its sockets."""
     for grant in _links(sandbox).filter(pk=key, revoked_at__isnull=True):
         Grant.objects.filter(pk=grant.pk).update(revoked_at=timezone.now())
         Share(grant).file.unlink(missing_ok=True)
@@ -218,14 +223,14 @@ def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
 
 
 def listed(sandbox: Sandbox) -> list[Share]:
-    """All links of a sandbox, the newest first; those that ended 90 days long."""
+    """Return the links of a sandbox, the newest first.  Ended links are listed for 90 days."""
     since = timezone.now() - LISTED
     kept = _links(sandbox).exclude(revoked_at__lt=since).exclude(expires_at__lt=since)
     return [Share(grant) for grant in kept.select_related("sandbox").order_by("-pk")]
 
 
 def sweep() -> None:
-    """Delete recordings whose link is not good any more, or whose sandbox is gone."""
+    """Delete recordings whose link is not valid any more, or whose sandbox is deleted."""
     good = Grant.objects.filter(policy.live_grants(timezone.now()), kind=RANGE)
     kept = set(good.values_list("digest", flat=True))
     for file in directory().glob("*.qvr"):
@@ -234,7 +239,7 @@ def sweep() -> None:
 
 
 def notes_of(text: str) -> tuple[Note, ...]:
-    """One note a line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
+    """Return the notes of a text with one note per line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
     notes = []
     for line in filter(None, map(str.strip, text.splitlines())):
         number, _, note_text = line.removeprefix(NOTE_MARK).partition(" ")
@@ -251,7 +256,7 @@ def notes_of(text: str) -> tuple[Note, ...]:
 
 
 def newest(slug: str) -> int:
-    """The newest event of the sandbox."""
+    """Return the number of the sandbox's newest event."""
     return engine.answer(engine.port().newest_seq(slug))
 
 

@@ -1,4 +1,7 @@
-"""The socket: its authorization and its messages.  It checks rights and hands the viewer to the hub."""
+"""The WebSocket of a page: its authorization and its messages.
+
+It checks rights and passes the viewer to the hub.
+"""
 
 import asyncio
 import logging
@@ -39,7 +42,7 @@ MAX_SEQ = 2**63 - 1
 
 
 class Slow(NamedTuple):
-    """A message that waits for the engine or the database."""
+    """A message of the client that must wait for the engine or the database."""
 
     kind: str  # sub, unsub, here
     channel: str = ""
@@ -47,9 +50,10 @@ class Slow(NamedTuple):
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
+    """The socket of one browser tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
 
-    Behind a live link (`/ws/v/SECRET/`) the visitor has only the link and another sandbox name (`hidden_names`).
+    Behind a live link (`/ws/v/SECRET/`) the visitor has only the link's right and sees another sandbox name
+    (`hidden_names`).
     """
 
     viewer: Viewer | None = None
@@ -58,15 +62,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
     courses: CourseChannels
 
     async def __call__(self, *args: Any) -> None:
-        """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
+        """Run the consumer and then remove its viewer.
+
+        A consumer that does not end in time is killed without `disconnect`.
+        """
         try:
             await super().__call__(*args)
         finally:
             self._leave()
 
     async def dispatch(self, message: dict[str, object]) -> None:
-        """Call the handler without checking this thread's database connections each time: database calls do that
-        themselves.
+        """Call the handler without checking this thread's database connections first.
+
+        Database calls check them by themselves.
         """
         await getattr(self, get_handler_name(message))(message)
 
@@ -128,7 +136,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.viewer.send(frames.end(str(message.get("ch"))[:1_000], "too_many_messages"))
 
     async def _heard(self, viewer: Viewer, message: dict[str, object]) -> None:
-        """Take a message without waiting for the engine or the database: the socket's end would wait behind it."""
+        """Process a client message without waiting for the engine or the database.
+
+        Otherwise the end of the socket would wait for them too.
+        """
         kind, ch = message.get("k"), message.get("ch")
         if isinstance(kind, str) and kind in ("sub", "unsub") and isinstance(ch, str):
             try:
@@ -147,7 +158,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 self._waiting.put_nowait(Slow("here"))
 
     async def _carry_out(self, viewer: Viewer) -> None:
-        """Carry out slow messages one after the other, in the order received, until the socket ends."""
+        """Process slow messages one after the other, in the order received, until the socket ends."""
         while True:
             kind, ch, after = await self._waiting.get()
             try:
@@ -165,10 +176,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 await viewer.send(frames.end(ch[:1_000], "failed"))
 
     async def _wake(self, ch: str) -> None:
-        """Wake the sandbox as a visit does: after a restart of the server an open page has a sleeping sandbox.
+        """Wake the channel's sandbox as a visit does.
 
-        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.  If waking is
-        refused, the channel ends with `asleep` or `failed`.
+        After a restart of the server an open page has a sleeping sandbox.  This happens once for each socket: a page
+        must not wake a sandbox that is stopped while the page is open.  If waking is refused, the channel ends with
+        `asleep` or `failed`.
         """
         slug = slug_of(ch)
         if slug is None or slug in self._woken:
@@ -190,7 +202,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 
 def _mask_of(requester: visitor.Visitor) -> Mask | None:
-    """Return the mask of the visitor's link.  None if it is no valid live link: then it shows nothing."""
+    """Return the mask of the visitor's live link.  None: the link is not valid and shows nothing."""
     assert requester.link is not None
     try:
         link = share_links.find(requester, requester.link)
@@ -200,7 +212,10 @@ def _mask_of(requester: visitor.Visitor) -> Mask | None:
 
 
 def _may_see(requester: visitor.Visitor, slug: str) -> Sight:
-    """Read afresh each time: the session may have ended since the socket opened."""
+    """Return what the visitor sees of the sandbox or cluster.
+
+    Session and user are read again each time: the session may have ended since the socket opened.
+    """
     try:
         visit = policy.visit_at(visitor.afresh(requester), slug, "see")
     except (policy.NotFound, policy.Forbidden):
@@ -222,7 +237,10 @@ def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
 
 
 def _is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
-    """A page of another site may not open our socket; a program sends no Origin and gets no cookies either."""
+    """Return True if the socket comes from a page of this site, or from a program.
+
+    A page of another site may not open a socket.  A program sends no Origin, and its cookies are ignored.
+    """
     origin = headers.get(b"origin")
     if origin is None:
         return True
@@ -241,7 +259,7 @@ def _parsed(text: str | None) -> dict[str, object] | None:
 
 
 def _seq(value: Any) -> int | None:
-    """A seq travels as text; anything else means: from now on."""
+    """Return the event number in a message, which is text.  None for any other value: facts are sent from now on."""
     try:
         seq = int(value)
     except (TypeError, ValueError):

@@ -13,7 +13,10 @@ MISSING = object()
 
 
 class Delta(NamedTuple):
-    """`set`: changed values, a row's changed fields only.  `gone`: keys that are no more, per section."""
+    """The difference of two boards.
+
+    `set`: changed values, of a row only its changed fields.  `gone`: removed keys by section.
+    """
 
     set: dict[str, object]
     gone: dict[str, list[str]]
@@ -26,8 +29,8 @@ def changes(old: Board, new: Board) -> Delta:
     """Return the changes that a viewer of `old` needs to show `new`.
 
     A board has sections.  A section is one value, or a map of keys to values.  A value that is a map is a row, and
-    only a row's changed fields are sent.  A row that lost a field is gone and set again, so nothing old survives in
-    it.
+    only a row's changed fields are sent.  A row that lost a field is removed and set again, so that no old field
+    remains.
     """
     changed: dict[str, object] = {}
     gone: dict[str, list[str]] = {}
@@ -88,7 +91,7 @@ def _section(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[dict
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of the text on the wire: for ASCII the number of its characters, which needs no encoding."""
+    """Return the number of bytes of the text in UTF-8.  ASCII text is not encoded for this."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -97,7 +100,7 @@ def encode(message: Mapping[str, object]) -> str:
 
 
 def snap(ch: str, n: int, reading: Reading) -> str:
-    """The whole board."""
+    """Return the message with the whole board."""
     return encode(
         {
             "k": "snap",
@@ -135,7 +138,10 @@ def delta(ch: str, n: int, reading: Reading, difference: Delta, *, pace_changed:
 
 
 def facts(ch: str, rows: list[Row], first: int | None = None) -> str:
-    """`first`: rows before this seq are not sent here; ask the events of the API."""
+    """Return the message with journal rows.
+
+    `first`: rows before this seq are not sent here; the client can request them from the events of the API.
+    """
     message: dict[str, object] = {"k": "facts", "ch": ch, "rows": rows}
     if first is not None:
         message["first"] = str(first)

@@ -1,7 +1,7 @@
-"""All live channels of an engine's sandboxes, on one loop.  One crossing to the engine per tick, however many boards.
+"""All live channels of an engine's sandboxes, on one loop, with one call of the engine per tick for all boards.
 
-The engine's thread only rings a bell; what a picture shows is read when it is due: at once after quiet, else when the
-channel's interval is over.  Viewers are called directly; the channel layer has no part in it.
+The engine's thread only rings a bell.  A board is read when it is due: at once after a quiet time, else after the
+channel's interval.  Viewers are called directly, without the channel layer.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ StillSee = Callable[[list[tuple[Any, str]]], Awaitable[list[Sight]]]  # of visit
 
 
 class Hub:
-    """The live channels, their viewers and the one task that reads for them."""
+    """The live channels, their viewers, and the one task that reads for them."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Hub:
             self._rights = self._loop.create_task(self._check_rights(self.still_see))
 
     def forget(self, viewer: Viewer) -> None:
-        """The socket is gone.  Nothing is waited for: its task may be killed at its next await."""
+        """Remove a viewer whose socket is gone, without waiting: its task may be killed at its next await."""
         viewer.closed = True
         self._viewers.pop(viewer, None)
         for name in [*viewer.watches, *viewer.fact_cursors]:
@@ -101,7 +101,7 @@ class Hub:
         self._news.set()
 
     async def join(self, viewer: Viewer, name: str, after: int | None = None) -> None:
-        """Show `name` to the viewer from its next frame on, or send why not."""
+        """Open the channel `name` for the viewer from its next frame on, or send the reason for a refusal."""
         slug = slug_of(name)
         if slug is None or len(name) > 1_000:
             return await viewer.send(frames.end(name[:1_000], "unknown"))
@@ -139,7 +139,7 @@ class Hub:
         return None
 
     async def reach(self, slug: str) -> None:
-        """Return at once: the sandbox's engine is this one."""
+        """Return at once: this engine serves the sandbox."""
 
     def leave(self, viewer: Viewer, name: str) -> None:
         viewer.watches.pop(name, None)
@@ -177,7 +177,7 @@ class Hub:
         self._news.set()
 
     async def recheck(self, slug: str) -> None:
-        """Check rights to `slug` again; its channels end for viewers who lost them."""
+        """Check the rights to `slug` again.  The channels end for viewers who lost them."""
         for viewer in list(self._places.get(slug, ())):
             if not viewer.look(slug, await viewer.may_see(slug)):
                 await self._send_away(viewer, slug)
@@ -247,7 +247,7 @@ class Hub:
             await self._beat(now_s)
 
     async def _wait(self) -> None:
-        """Wait until something is due: a beat, a changed channel, a re-read."""
+        """Wait until something is due: a beat, a changed channel, or another read."""
         await asyncio.sleep(min(TOGETHER_S, self._turned_at_s + TOGETHER_S - self._now()))
         boards = [at for channel in self._channels.values() if (at := channel.due_at_s()) is not None]
         facts = [at for channel in self._facts.values() if (at := channel.due_at_s()) is not None]
@@ -309,10 +309,10 @@ class Hub:
         self._newest[facts.slug] = max(entries.next_seq - 1, self._newest.get(facts.slug, 0))
         await facts.publish(self._shown_rows(facts.slug, entries.rows), entries.next_seq)
         if len(entries.rows) == MOST_ROWS:
-            facts.dirty = True  # there is more
+            facts.dirty = True  # the page was full: read again
 
     def _withholds(self, slug: str) -> bool:
-        """Return whether scores are withheld: all viewers get the same frames, so one without the right suffices."""
+        """Return True if scores are withheld: all viewers get the same frames, so one without the right suffices."""
         return any(slug in viewer.scoreless for viewer in self._places.get(slug, ()))
 
     def _shown(self, channel: Channel, reading: Reading) -> Reading:
@@ -385,7 +385,7 @@ class Hub:
         return [*self._channels.values(), *self._facts.values()]
 
     async def _ask(self, future: Future[T]) -> T | None:
-        """The engine's answer, or None: a picture that cannot be drawn now is drawn later."""
+        """Return the engine's answer, or None if it is late or refused.  The board is then read again later."""
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), PATIENCE_S)
         except (SandboxError, TimeoutError) as error:

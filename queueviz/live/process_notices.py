@@ -1,4 +1,4 @@
-"""The notices of this process, where QUEUEVIZ_REDIS_URL names a Redis: begun and ended with the server."""
+"""The notices of this process, if QUEUEVIZ_REDIS_URL is set: started and stopped with the server."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _notices: Notices | None = None
 
 
 def start(heard: Callable[[str], None]) -> None:
-    """Start notices; `heard` gets the slugs of other web processes.  Does nothing without the variable.
+    """Start notices; `heard` is called with slugs of other web processes.  Without the variable, do nothing.
 
-    Raises ValueError with a sentence: it names no Redis, or the extra `scale` is not installed.
+    Raises ValueError with a sentence: the URL is no Redis URL, or the extra `scale` is not installed.
     """
     global _notices
     if not settings.QUEUEVIZ_REDIS_URL:

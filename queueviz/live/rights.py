@@ -1,4 +1,4 @@
-"""The rights of all sockets to what they watch: checked repeatedly, for all together."""
+"""Repeated checks of the rights of all sockets to the sandboxes they watch, in one call."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,7 +18,7 @@ DECODED_KEPT = 2_048
 
 
 def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
-    """One answer for each visitor and slug.  The number of queries does not grow with their number."""
+    """Return the sight of each pair of visitor and slug.  The number of queries does not grow with the pairs."""
     keys = {visitor.session.session_key for visitor, _ in asked if visitor.session is not None}
     sessions = _sessions(keys - {None})
     users = _users({str(session[SESSION_KEY]) for session in sessions.values() if SESSION_KEY in session})
@@ -26,7 +26,7 @@ def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
 
 
 def _afresh(visitor: Visitor, sessions: dict[str, dict[str, object]], users: Mapping[str, AbstractBaseUser]) -> Visitor:
-    """Return the visitor as `visitor.afresh` does."""
+    """Return the visitor with session and user read again, as `visitor.afresh` does."""
     if visitor.session is None:
         return visitor
     session = sessions.get(visitor.session.session_key, {})
@@ -47,14 +47,17 @@ def _decoded(data: str) -> dict[str, object]:
 
 
 def _users(keys: set[str]) -> dict[str, AbstractBaseUser]:
-    """Return accounts that may sign in, by their key in sessions."""
+    """Return the active accounts by their key in sessions."""
     model = get_user_model()
     rows = model.objects.filter(pk__in=keys, is_active=True) if keys else ()
     return {model._meta.pk.value_to_string(user): user for user in rows}
 
 
 def _is_of(session: dict[str, object], user: AbstractBaseUser) -> bool:
-    """A changed password ends sessions (`django.contrib.auth.get_user`)."""
+    """Return True if the session is valid for the user: a changed password ends sessions.
+
+    As `django.contrib.auth.get_user`.
+    """
     known = str(session.get(HASH_SESSION_KEY, ""))
     hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
     return session.get(BACKEND_SESSION_KEY) in settings.AUTHENTICATION_BACKENDS and any(

@@ -1,4 +1,4 @@
-"""Daphne, with a shorter way out for the live sockets: one frame to hundreds of viewers is framed once."""
+"""Daphne with a faster send for the live sockets: a text for hundreds of viewers is encoded as a frame once."""
 
 from functools import partial
 from typing import Any, cast
@@ -13,7 +13,10 @@ daphne.HTTPFactory = doorkeeper  # it has no option for this
 
 
 class Server(daphne.Server):
-    """The hub sends the same text object to one viewer after the other, so the last one's frame is kept."""
+    """Daphne's server, which reuses the last WebSocket frame for the same text.
+
+    The hub sends the same text object to one viewer after the other.
+    """
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)

@@ -1,4 +1,4 @@
-"""Costs of the live sockets, counted since the process began, and the lateness of their frames."""
+"""Counters of the live sockets since the start of the process, and the lateness of their frames."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ WORST = ("late_ms", "oldest_unacknowledged_ms")
 
 
 def together(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return the figures of several hubs (`Hub.counted`) together: sums, and the maximum of what is late."""
+    """Return the figures of several hubs (`Hub.counted`) as one: sums, and the maximum of the `WORST` figures."""
     total = {"sockets": 0, "channels": 0, **dict.fromkeys(WORST, 0)}
     for counts in counted:
         for name, value in counts.items():
@@ -18,7 +18,10 @@ def together(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 @dataclass
 class Figures:
-    """`again`: snapshots to viewers that had one already, because they fell behind or the sandbox woke anew."""
+    """The counters of one hub.
+
+    `snapshots_again`: snapshots to viewers that had one already, because they fell behind or the sandbox woke anew.
+    """
 
     encoded: int = 0
     frames: int = 0
@@ -45,7 +48,7 @@ class Figures:
 
 
 class Lateness:
-    """The longest wait of a board that was due, in the last ten to twenty seconds."""
+    """The longest delay of a board that was due, in the last ten to twenty seconds."""
 
     def __init__(self) -> None:
         self._from_s = 0.0

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Sight(IntEnum):
-    """The visible part of a sandbox.  `NOTHING` alone is false.
+    """The part of a sandbox that a visitor sees.  Only `NOTHING` is false.
 
     `NO_SCORES`: scores of the lab are withheld until its course is released.
     """

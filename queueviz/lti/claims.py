@@ -19,9 +19,9 @@ LAB = "lab"  # the custom parameter that we gave at deep linking
 
 
 class Claims(NamedTuple):
-    """The claims of a launch.  `user`: the platform's id; empty: not reported.
+    """The used claims of a launch.
 
-    `line_item`: the address for this learner's score.
+    `user`: the platform's user id; empty: not reported.  `line_item`: the address for this learner's score.
     """
 
     user: str
@@ -74,7 +74,7 @@ def _text(table: Mapping[str, object], name: str, most: int) -> str:
 
 
 def _shown(title: object) -> str:
-    """A title is for people: it is cut and cleaned rather than refused."""
+    """Return the title for display.  An odd title is cut and cleaned rather than refused."""
     text = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
     return " ".join(text.split())[:NAME_CHARS]
 

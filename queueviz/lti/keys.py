@@ -1,4 +1,4 @@
-"""The server's own key pair, by which platforms verify it."""
+"""The server's own key pairs, with which platforms verify its messages."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -17,17 +17,23 @@ KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands
 
 
 def signing() -> tuple[str, str]:
-    """Return private and public key as PEM.  Raises ActionRefused (503) if the configured file cannot be used."""
+    """Return the private and public key that sign, as PEM.
+
+    Raises ActionRefused (503) if the configured file is unusable.
+    """
     return _all()[0]
 
 
 def published() -> dict[str, object]:
-    """The public keys as a JSON Web Key Set."""
+    """Return the public keys as a JSON Web Key Set."""
     return {"keys": [dict(Registration.get_jwk(public)) for _, public in _all()]}
 
 
 def _all() -> list[tuple[str, str]]:
-    """The newest first.  That of QUEUEVIZ_LTI_KEY_FILE alone, where it is set."""
+    """Return all key pairs (private, public), the newest first; the first call makes one.
+
+    If QUEUEVIZ_LTI_KEY_FILE is set, only that pair.
+    """
     if settings.QUEUEVIZ_LTI_KEY_FILE:
         return [_of_file()]
     with one_at_a_time("lti key"):

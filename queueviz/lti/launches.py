@@ -1,7 +1,7 @@
-"""The results of a valid launch.
+"""Processing of a valid launch.
 
-The form that brings it comes from another site, without the browser's session.  So it only leaves a row here.  The
-browser is redirected to an address of this server with its session, the state and the cookie.
+The launch comes as a form from another site, without the browser's session.  So it is only stored as a row.  The
+browser is then redirected to an address of this server, with its session, the state and the cookie.
 """
 
 from datetime import timedelta
@@ -25,7 +25,10 @@ Kind = LtiLaunch.Kind
 
 
 def receive(verified: Verified) -> LtiLaunch:
-    """Use the launch up.  Raises ActionRefused: 403, 409 it was used already, or there is no place."""
+    """Store a verified launch, once, and enrol its learner.
+
+    Raises ActionRefused: 400 no course, 403, 409 it was used already, or the course has no place.
+    """
     LtiLaunch.objects.filter(made_at__lt=timezone.now() - KEPT).delete()
     claimed, platform = verified.claims, verified.platform
     kind = Kind.DEEP_LINK if claimed.settings is not None else Kind.INSTRUCTOR if claimed.teaches else Kind.LEARNER
@@ -69,7 +72,7 @@ def receive(verified: Verified) -> LtiLaunch:
 
 
 def of_browser(request: HttpRequest, state: str) -> LtiLaunch:
-    """The launch of this address, if this browser began it.  Raises NotFound."""
+    """Return the launch with this state, if this browser began it.  Raises NotFound."""
     launch = LtiLaunch.objects.filter(state_digest=digest(state)).select_related("platform", "seat__enrolment__course")
     stored = launch.first() if cookies.begun(request, state) is not None else None
     if stored is None:
@@ -78,7 +81,10 @@ def of_browser(request: HttpRequest, state: str) -> LtiLaunch:
 
 
 def enter(launch: LtiLaunch) -> LtiSeat:
-    """A learner's, once: the next one at this browser does not get in by its history.  Raises ActionRefused (409)."""
+    """Return the seat of a learner's launch, once.  Raises ActionRefused (409) the next time.
+
+    So another person cannot enter through this browser's history.
+    """
     assert launch.seat is not None
     if not LtiLaunch.objects.filter(pk=launch.pk, entered_at__isnull=True).update(entered_at=timezone.now()):
         raise ActionRefused(409, "This launch was already used.", "Open the link in your LMS again.")
@@ -96,7 +102,7 @@ def link_of(launch: LtiLaunch) -> LtiContext | None:
 
 
 def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
-    """Link the LMS course to a course the visitor teaches, by account.
+    """Link the LMS course of an instructor's launch to a course that the visitor teaches, and return that course.
 
     Raises NotFound or Forbidden, ActionRefused (409) if it is linked.
     """
@@ -124,7 +130,7 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
 
 
 def _note(link: LtiContext, launch: LtiLaunch) -> None:
-    """Record the address of the roster, as the newest launch of an instructor has it."""
+    """Record the address of the roster and the title from an instructor's newest launch."""
     address = launch.claims["memberships_url"]
     link.memberships_url = address if may_ask(launch.platform, address) else ""
     link.title = launch.claims["title"] or link.title

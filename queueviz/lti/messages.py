@@ -1,7 +1,7 @@
-"""A launch, from its beginning to the moment its signature is found right.
+"""Verification of a launch, from its beginning to the check of its signature.
 
-The checks are `pylti1p3next`'s, in its order; what it leaves open is closed here: audience, issuer, a token without an
-end, other algorithms, keys that changed.
+The checks are those of `pylti1p3next`, in its order.  This module adds what that library leaves open: audience,
+issuer, tokens without an expiry, other algorithms, changed keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Verified(NamedTuple):
 
 
 class _Cookie(CookieService):
-    """A cookie of the login.  `begun`: this browser's launch; at a login, `set_cookie` sets the state."""
+    """The library's interface to the login cookie.
+
+    `begun`: this browser's launch; at a login, `set_cookie` sets the state.
+    """
 
     def __init__(self, begun: cookies.Begun | None = None) -> None:
         self._begun, self.state = begun, ""
@@ -56,7 +59,10 @@ class _Cookie(CookieService):
 
 
 class _Nonce(SessionService):
-    """A nonce kept outside the session: another site's form brings the launch, without the session's cookie."""
+    """The library's interface to the nonce, which is not in the session.
+
+    Another site's form brings the launch, without the session's cookie.
+    """
 
     def __init__(self, expected: str = "") -> None:
         self.nonce = expected
@@ -81,7 +87,10 @@ class Launch(MessageLaunch[Any, Registered, _Nonce, _Cookie]):
         return str(self._request.get_param(key) or "")
 
     def get_client_id(self) -> str:
-        """Return the audience the token was issued to, of several; the library takes the first."""
+        """Return the token's audience; of several, the one it was issued to.
+
+        The library would use the first one.
+        """
         body: Any = self._get_jwt_body()
         audience = body.get("aud")
         named = audience if isinstance(audience, list) else [audience]
@@ -123,7 +132,7 @@ def _has_key(key_set: Any, token: Any) -> bool:
 
 
 def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
-    """Return the address of the LMS's login, and the launch that the browser keeps meanwhile.
+    """Return the address of the LMS's login, and the launch to store in the browser's cookie meanwhile.
 
     Raises ActionRefused (400, 403).
     """
@@ -141,7 +150,7 @@ def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
 
 
 def verify(request: HttpRequest) -> Verified:
-    """The launch in this form.  Raises ActionRefused: 400, 403, 503 the platform's keys cannot be read."""
+    """Return the verified launch of a form.  Raises ActionRefused: 400, 403, 503 the platform's keys cannot be read."""
     begun = cookies.begun(request, request.POST.get("state", ""))
     if begun is None:
         raise ActionRefused(400, "This launch was not started in this browser, or it is expired.", AGAIN)
@@ -179,7 +188,7 @@ def verify(request: HttpRequest) -> Verified:
 
 
 def _step(check: Any, status: int, message: str, hint: str) -> Any:
-    """Run a check; a malformed token is refused like a wrong one."""
+    """Run a check and return its result.  A malformed token is refused like a wrong one, with ActionRefused."""
     try:
         return check()
     except (LtiException, AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:

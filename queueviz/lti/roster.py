@@ -1,4 +1,4 @@
-"""Names from the LMS, when the teacher requests them: only of members with a place here."""
+"""Names of students from the LMS, at the teacher's request, only of members that are enrolled here."""
 
 from typing import Any, NamedTuple
 
@@ -18,14 +18,20 @@ MOST_MEMBERS = 1000
 
 
 class Named(NamedTuple):
-    """The result of a fetch.  `elsewhere`: members without a place here; nothing of them is kept."""
+    """The result of a fetch.
+
+    `named`: enrolled members.  `elsewhere`: members that are not enrolled here; their data is not stored.
+    """
 
     named: int
     elsewhere: int
 
 
 def fetch(link: LtiContext) -> Named:
-    """Raises ActionRefused: 409 the platform offers no roster, 502 it did not give it."""
+    """Read the roster of the LMS and set the names of the enrolled students.
+
+    Raises ActionRefused: 409 the platform offers no roster, 502 it did not return one.
+    """
     if not link.memberships_url or not may_ask(link.platform, link.memberships_url):
         raise ActionRefused(
             409,
@@ -45,7 +51,7 @@ def fetch(link: LtiContext) -> Named:
 
 
 def _members(link: LtiContext) -> list[dict[str, str]]:
-    """Return members with an id and a name, as many as the limits allow."""
+    """Return the members with an id and a name, as many as the limits allow."""
     service = NamesRolesProvisioningService(Connector(link.platform), {"context_memberships_url": link.memberships_url})
     members: list[dict[str, str]] = []
     address: str | None = link.memberships_url

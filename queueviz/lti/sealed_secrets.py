@@ -1,4 +1,4 @@
-"""Secrets that must not be readable in the database: keyed digests, and texts sealed under the server's secret."""
+"""Secrets that must not be readable in the database: keyed digests, and texts encrypted with the server's secret."""
 
 import base64
 import hashlib
@@ -9,7 +9,10 @@ from django.conf import settings
 
 
 def keyed(purpose: str, *parts: object) -> str:
-    """Return HMAC-SHA256 in hex, with the length of each part, so that no two lists give the same text."""
+    """Return HMAC-SHA256 of the parts, in hex.
+
+    The length of each part is included, so that no two lists give the same text.
+    """
     text = "".join(f"{len(str(part))}:{part}" for part in (purpose, *parts))
     return hmac.new(_key("digest"), text.encode(), hashlib.sha256).hexdigest()
 
@@ -19,7 +22,7 @@ def seal(text: str) -> str:
 
 
 def opened(sealed: str) -> str | None:
-    """Return the text.  None: it was sealed under another secret."""
+    """Return the decrypted text, or None if it was encrypted with another secret."""
     try:
         return _box().decrypt(sealed.encode()).decode()
     except InvalidToken:

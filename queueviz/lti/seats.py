@@ -1,4 +1,4 @@
-"""A learner's place: found again at each launch, from any browser, without an account and without a name."""
+"""The seat of an LMS learner in a course: the same at each launch, from any browser, without an account or name."""
 
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.courses import joining
@@ -9,7 +9,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
-    """Return the seat, made at the first launch if the lobby is open.
+    """Return the learner's seat.  The first launch creates it, if the course accepts new students.
 
     Raises ActionRefused: 403 the teacher has removed this learner, 409 the course is closed or full.
     """
@@ -28,20 +28,23 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
 
 
 def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
-    """Return a keyed digest that differs in each course, so that rows of two courses cannot be joined by it."""
+    """Return a keyed digest of the learner's id, different in each course.
+
+    So rows of two courses cannot be joined.
+    """
     return sealed_secrets.keyed("lti user", platform.pk, course.pk, user)
 
 
 def secret_of(seat: LtiSeat) -> str:
-    """Return the secret of this place for browsers.
+    """Return the enrolment secret of this seat for browsers.
 
-    It follows from the digest, so that each launch can set it again.
+    It is derived from the digest, so that each launch can set it again.
     """
     return _secret(seat.user_digest)
 
 
 def keep_user(seat: LtiSeat, user: str) -> None:
-    """Keep the platform's id, sealed: a score needs its learner's id."""
+    """Store the platform's id of the learner, encrypted: a score must name its learner."""
     if not seat.user_sealed:
         seat.user_sealed = sealed_secrets.seal(user)
         seat.save(update_fields=["user_sealed"])

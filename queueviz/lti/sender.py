@@ -1,4 +1,4 @@
-"""The thread beside the server that sends scores (`scores.turn`): begun and ended with it."""
+"""The thread of the server that sends scores (`scores.turn`)."""
 
 import logging
 import threading
@@ -33,7 +33,7 @@ class Sender:
 
 
 def one_turn() -> None:
-    """Run a turn; an error of one row or of the database does not end the thread."""
+    """Send the scores that are due.  An error of one row or of the database does not end the thread."""
     try:
         close_old_connections()
         scores.turn()

@@ -1,4 +1,4 @@
-"""The process's environment variables, read once by `settings`; every value has a default safe on one machine."""
+"""Readers of environment variables, which `settings` reads once.  Every default is safe on one machine."""
 
 import ipaddress
 import os
@@ -35,7 +35,10 @@ def number(name: str, default: int, low: int, high: int) -> int:
 
 
 def ip(name: str, default: str) -> str:
-    """Return the variable as an IPv4 address, as stored messages hold four bytes; otherwise exit with a sentence."""
+    """Return the variable as an IPv4 address; exit with a sentence if it is none.
+
+    Stored messages have only four bytes for an address.
+    """
     value = text(name, default)
     try:
         return str(ipaddress.IPv4Address(value))
@@ -44,12 +47,12 @@ def ip(name: str, default: str) -> str:
 
 
 def names(name: str, default: str = "") -> list[str]:
-    """Return the parts of a comma-separated list."""
+    """Return the variable as a list of its comma-separated parts."""
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
 
 
 def directory(name: str, default: Path) -> Path:
-    """Return a directory, created if it is missing; exit with a sentence if that fails."""
+    """Return the variable as a directory, created if it is missing; exit with a sentence if that fails."""
     path = Path(text(name, str(default))).resolve()
     make(path, name)
     return path
@@ -60,7 +63,7 @@ def reason(error: OSError) -> str:
 
 
 def make(path: Path, name: str = "QUEUEVIZ_HOME") -> None:
-    """Create the directory if it is missing; exit with a sentence about `name` if that fails."""
+    """Create the directory if it is missing.  If that fails, exit with a sentence that names the variable `name`."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -76,10 +79,10 @@ def database(name: str, default: str) -> dict[str, Any]:
 
 
 def kept_secret(home: Path) -> str:
-    """Return the secret of this data home: created at the first start, then kept, readable by its owner only.
+    """Return the secret of this data home.  The first start creates it in a file that only the owner can read.
 
-    Sessions and signed links survive a restart, and no two homes share a key.  The process exits with a sentence if
-    the file cannot be read or written.
+    Sessions and signed links survive a restart, and no two data homes share a key.  The process exits with a
+    sentence if the file cannot be read or written.
     """
     path = home / SECRET_FILE
     try:

@@ -1,4 +1,4 @@
-"""Protection of the log: of similar lines, a few a second are written and the rest is counted."""
+"""Protection of the log: of similar lines, a few per second are written and the others are counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ KINDS = 1_000  # remembered at a time
 
 
 class Flood(logging.Filter):
-    """A filter of a handler.  The first line of a kind in a later second has the number of lines dropped before it."""
+    """A logging filter that drops similar lines above a rate.
+
+    The next line of that kind in a later second has the number of lines dropped before it.
+    """
 
     def __init__(self) -> None:
         super().__init__()

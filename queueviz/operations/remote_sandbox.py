@@ -1,4 +1,4 @@
-"""A running sandbox, reached by its API as any program would: never by its files."""
+"""A client for a running sandbox through its API.  It never uses the sandbox's files."""
 
 import random
 import time
@@ -17,11 +17,14 @@ LATER = frozenset({429, 502, 503, 504})
 
 
 class RemoteRefused(Exception):
-    """A refusal of the server; the message is one sentence for the person at the terminal."""
+    """The error for a refusal of the server; the message is one sentence for the user of the terminal."""
 
 
 class RemoteSandbox:
-    """One sandbox behind `url`, with its token.  Waits and tries again where the server asks for patience."""
+    """A client for one sandbox of the server at `url`, with its token.
+
+    It waits and retries if the server asks for that.
+    """
 
     def __init__(
         self,
@@ -52,7 +55,7 @@ class RemoteSandbox:
         self._call("POST", "/sleep", {})
 
     def branch(self, at: int) -> dict[str, object]:
-        """Begin to make a branch; return its `slug`, `url` and `token`."""
+        """Start to create a branch; return its `slug`, `url` and `token`."""
         made: dict[str, object] = self._call("POST", "/branch", {"at": at})
         return made
 
@@ -64,7 +67,10 @@ class RemoteSandbox:
         self._http.close()
 
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Return the answer after retries; an action that may have been carried out is not repeated."""
+        """Return the answer to a request, after retries.  Raises RemoteRefused.
+
+        An action that may have been executed is not sent again.
+        """
         until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Load of this server and whether it is too high: `/healthz`, `/metrics`, the first page of the admin."""
+"""The load of this server and its limits, for `/healthz`, `/metrics` and the first page of the admin."""
 
 import shutil
 import time
@@ -25,9 +25,10 @@ NO_ROOM = "The disk of the data home has {left} KiB left."
 
 
 class Load(NamedTuple):
-    """`status`: the engines' own; `live`: of the sockets.
+    """The load of this server.
 
-    `silent`: engines, by name, that do not answer; `starting`: those that ended and are being started again.
+    `status`: of the engines; `live`: counters of the sockets.  `silent`: names of engines that do not answer;
+    `starting`: those that ended and are restarting.
     """
 
     status: HostStatus
@@ -38,12 +39,12 @@ class Load(NamedTuple):
 
     @property
     def stopped(self) -> str | None:
-        """A sentence on the engines that do not answer, in the reader's language; None: all answer."""
+        """A sentence on the engines that do not answer, in the reader's language.  None: all answer."""
         return self._of_engines(SILENT, self.silent)
 
     @property
     def busy(self) -> str | None:
-        """The reason the server is busy, in the reader's language; None: it is not."""
+        """The reason why the server is too slow, in the reader's language.  None: it is not."""
         if (reason := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
             return reason
         if self.live["late_ms"] > LATE_MS:
@@ -54,9 +55,9 @@ class Load(NamedTuple):
 
     @property
     def full(self) -> str | None:
-        """The reason nothing more can be stored, in the reader's language; None: there is room.
+        """The reason why nothing more can be stored, in the reader's language.  None: there is space.
 
-        Computed on each access.
+        Each access reads the free disk space.
         """
         left_bytes = shutil.disk_usage(settings.QUEUEVIZ_HOME).free
         if left_bytes < GO_ON_BYTES:
@@ -78,7 +79,7 @@ class Load(NamedTuple):
 
 
 def load() -> Load:
-    """Raises EngineBusy where no engine answers at all."""
+    """Return the current load.  Raises EngineBusy if no engine answers."""
     began_s = time.monotonic()
     port = engine.port()
     if not isinstance(port, PoolPort):
@@ -95,7 +96,7 @@ def load() -> Load:
 
 
 def _figures(silent: tuple[str, ...]) -> dict[str, int]:
-    """Return the figures of the sockets; zeros if an engine does not answer, since its own would be missing."""
+    """Return the counters of the sockets; zeros if an engine does not answer, since its counters would be missing."""
     return together([]) if silent else hubs.figures()
 
 

@@ -1,4 +1,4 @@
-"""The page of a class's difficulties: bars, each with its table."""
+"""The page of a class's difficulties: bar charts, each with its table."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

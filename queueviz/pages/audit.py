@@ -1,4 +1,4 @@
-"""Audit: the delivery verdict of every message, for each group, from the job `delivery_audit`."""
+"""The Audit page: the delivery verdict of every message, for each group, from the job `delivery_audit`."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ from sandbox.queries.rows.snapshot import Snapshot
 JOB = "delivery_audit"
 SHOWN_LINES = 500  # groups on topics
 SHOWN_MESSAGES = 200
-DRAWN_MESSAGES = 200_000  # of one group on one topic; of more there are only counts
+DRAWN_MESSAGES = 200_000  # of one group on one topic; above it only counts are shown
 DRAWN_QUEUES = 64
 
 Record = dict[str, object]  # for the template
 
 
 class Choice(NamedTuple):
-    """The selection of the address: one line of the matrix, and one kind of its messages."""
+    """The selection in the query: one line of the matrix, and one kind of its messages."""
 
     group: str
     topic: str
@@ -102,7 +102,7 @@ def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) ->
 
 
 def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
-    """Return breaks by group and topic, then by kind (`queue` or `key`)."""
+    """Return order violations by group and topic, then by kind (`queue` or `key`)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -120,7 +120,7 @@ def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
 
 
 def _strips(result: Result, line: Line) -> list[Strip] | None:
-    """Return the strips.  None: too many messages to draw."""
+    """Return the strips of a line's queues, or None if there are too many messages to draw."""
     if line.total > DRAWN_MESSAGES:
         return None
     where = equals(group=line.group, topic=line.topic)
@@ -142,5 +142,5 @@ def _messages(result: Result, choice: Choice) -> Rows[Record]:
 
 
 def _since(snapshot: Snapshot, result: Result) -> int | None:
-    """Return the number of events after the result; None if the result has no last event."""
+    """Return the number of events after the result, or None if the result has no last event."""
     return None if result.true_to is None else max(0, int(snapshot["seq"]) - result.true_to)

@@ -1,4 +1,4 @@
-"""Runs played beside the server: their progress and their end."""
+"""Pages of plays, which run beside the server: their progress, cancellation and end."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,7 +14,7 @@ POLLED = "queueviz/partials/playing.html"
 
 
 def context_of(play: Play) -> Context:
-    """Return the page context of a play; `why`: it was refused."""
+    """Return the template values of a play.  `why`: the reason if it was refused."""
     context: Context = {"play": play, "percent": int(play.progress * 100)}
     if play.refused is not None:
         context["why"] = refusals.filled(play.refused["message"], play.refused["values"])
@@ -33,7 +33,7 @@ def cancel(play: Play, visitor: Visitor, visit: policy.Visit) -> None:
 
 
 def polled(request: HttpRequest, play: Play, context: Context) -> HttpResponse:
-    """Return the answer to htmx: the progress, or a reload of the page."""
+    """Return the answer to a poll of htmx: the progress, or a reload of the page once the play has ended."""
     if not play.is_over:
         return render(request, POLLED, context)
     return go_again()

@@ -1,4 +1,4 @@
-"""Branch from an event: the kept part of the run, the progress of the branch, and the way to it."""
+"""Pages to branch from an event: the kept part of the run, the progress of the branch, and its sandbox."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -23,7 +23,7 @@ POLLED = "queueviz/partials/branching.html"
 
 @require_http_methods(["GET", "POST"])
 def branch(request: HttpRequest, slug: str) -> HttpResponse:
-    """The event and the actions before it, each of which may be left out; POST makes the branch."""
+    """Show the event and the actions before it, each of which may be left out.  POST makes the branch."""
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "see")
     if request.method == "POST":
@@ -46,7 +46,7 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def branching(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the progress of the branch, then its Board.  POST cancels and deletes it."""
+    """Show the progress of a new sandbox, then redirect to it.  POST cancels and deletes it."""
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "share" if request.method == "POST" else "see")
     back = reverse("sandbox-page", args=[sandbox.branch_of, "journal"]) if sandbox.branch_of else reverse("home")

@@ -1,4 +1,4 @@
-"""Test my claim: 200 runs of this sandbox with other seeds, in a process beside the server."""
+"""The page Test my claim: 200 runs of this sandbox with other seeds, in a process beside the server."""
 
 from typing import cast
 
@@ -43,7 +43,7 @@ CASES: Texts = {
 
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
-    """The claims; POST tries one."""
+    """Show the claims.  POST starts the test of one."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
@@ -64,7 +64,10 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
-    """Show the progress of the test, then its result.  POST cancels it."""
+    """Show the progress of the test, then its result.
+
+    POST cancels the test, or opens the counterexample of its result as a sandbox.
+    """
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
@@ -109,7 +112,7 @@ def tried(request: HttpRequest, slug: str, play: str) -> HttpResponse:
 
 
 def _open(requester: Visitor, sandbox: Sandbox, shortest: Counterexample | None) -> HttpResponse:
-    """The counterexample as a sandbox of the visitor's own, which goes on from its end."""
+    """Create a sandbox of the visitor from the counterexample and redirect to it.  It continues from the run's end."""
     if shortest is None:
         raise ActionRefused(409, "There is no counterexample.", "Try another claim.")
     done = tuple(

@@ -1,4 +1,4 @@
-"""One message of a real cluster, by its id: read from its brokers on request, since messages are not polled."""
+"""One message of a real cluster, by its id.  Its brokers are asked on request, since messages are not polled."""
 
 from typing import cast
 

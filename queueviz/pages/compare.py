@@ -1,4 +1,4 @@
-"""One action different: choose an action and its replacement; then two runs side by side."""
+"""Comparison of two runs with one different action: choose the action and its replacement, then see both runs."""
 
 from typing import cast
 
@@ -37,7 +37,7 @@ WORDS: Texts = {"compare.line": _("Time since the action"), "compare.since": _("
 
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the action and the ones that may replace it; POST plays both runs."""
+    """Show the action and the actions that may replace it.  POST starts both runs."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
@@ -87,7 +87,7 @@ def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
 
 
 class ShownSide(PlayedSide):
-    """One run with its queues."""
+    """One of the two runs, with its queues."""
 
     name: str
     queues: list[rows.QueueView]
@@ -129,7 +129,7 @@ def _side(name: str, side: PlayedSide) -> ShownSide:
 
 
 def _action(slug: str, seq: int) -> ActionEvent:
-    """The row of this action.  Raises ActionRefused (404, 422)."""
+    """Return the row of the action with this event number.  Raises ActionRefused (404, 422)."""
     entries = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
     row = cast(ActionEvent | None, next(iter(entries.rows), None))
     if row is None or int(row["seq"]) != seq:

@@ -1,4 +1,4 @@
-"""The context of every template, beside its own values."""
+"""The context processor: values that every template gets in addition to its own."""
 
 from django.http import HttpRequest
 
@@ -7,7 +7,7 @@ THEMES = ("auto", "light", "dark")
 
 
 def theme_of(request: HttpRequest) -> str:
-    """The reader's choice; `auto` follows the system."""
+    """Return the reader's theme from the cookie; `auto` follows the system."""
     chosen = request.COOKIES.get(THEME_COOKIE, "auto")
     return chosen if chosen in THEMES else "auto"
 

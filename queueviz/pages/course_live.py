@@ -1,4 +1,4 @@
-"""The live page of a course, and its teacher's interventions in all sandboxes at once."""
+"""The live page of a course for its teacher, with interventions in all sandboxes at once."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -19,7 +19,7 @@ MOST_NUMBERS = 200
 
 @require_GET
 def live(request: HttpRequest, slug: str) -> HttpResponse:
-    """All students at once."""
+    """Show all students of the course with their live tiles."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
     name = f"grid/{slug}"
@@ -40,8 +40,9 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def broadcast(request: HttpRequest, slug: str) -> HttpResponse:
-    """`kind`, `in_s`, `students`: their numbers, or none for all.  Answers when it was carried out, or with a refusal:
-    both are JSON, as a script of the page reads them.
+    """Execute a broadcast and return its outcome, or a refusal, as JSON for the page's script.
+
+    `kind`, `in_s`, `students`: their numbers, or none for all.
     """
     requester = visitor.of_request(request)
     course = visit_course(requester, slug, "grade").course

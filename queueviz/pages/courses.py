@@ -1,4 +1,4 @@
-"""A course: its page for the student and for the teacher, and the teacher's changes on it."""
+"""The page of a course, for the student and for the teacher, and the teacher's changes."""
 
 import csv
 from datetime import datetime
@@ -26,7 +26,7 @@ ROSTER_BYTES = 64 * 1024
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """A course of one's own, by account."""
+    """Show the form for a new course.  POST creates it, for a visitor with an account."""
     requester = visitor.of_request(request)
     if request.method == "POST":
         course = teaching.create(requester, request.POST.get("title", ""), request.POST.getlist("labs"))
@@ -49,7 +49,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """Begin or continue the student's work on this lab."""
+    """Begin or continue the student's work on this lab, and redirect to its sandbox."""
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     if visit.enrolment is None:
@@ -78,7 +78,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def lobby(request: HttpRequest, slug: str) -> HttpResponse:
-    """`state`: open, with a new code, or closed."""
+    """Open the course for new students with a new code (`state=open`), or close it."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     (teaching.open_lobby if request.POST.get("state") == "open" else teaching.close_lobby)(visit.course)
     return redirect("course", slug)
@@ -86,7 +86,7 @@ def lobby(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """`do`: `remove`, `lower` the hand, or `time` with a factor."""
+    """Change a student: `do` is `remove`, `lower` the hand, or `time` with a factor."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     enrolment = get_object_or_404(Enrolment, course=visit.course, pk=number, removed_at__isnull=True)
     if request.POST.get("do") == "remove":
@@ -101,7 +101,7 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def hand(request: HttpRequest, slug: str) -> HttpResponse:
-    """The student's own: `do` up, perhaps with a `question`, or down."""
+    """Raise the student's own hand, perhaps with a `question` (`do=up`), or lower it (`do=down`)."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
         raise ActionRefused(409, "Teachers cannot raise a hand.", "Lower the hands of students on the live page.")
@@ -116,7 +116,7 @@ def hand(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def roster(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: return the table of pseudonyms and names.  POST: set names from such a table."""
+    """Return the table of pseudonyms and names.  POST sets names from such a table."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     if request.method == "GET":
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
@@ -219,7 +219,7 @@ def _kept(text: str) -> datetime | None:
 
 
 def _time(text: str) -> datetime | None:
-    """Return the time of a browser's field, in UTC; None for an empty text."""
+    """Return the time of a browser's form field, in UTC; None for an empty text.  Raises ActionRefused (422)."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Every error a person can meet, in the look of the site: a status, a sentence, what to do."""
+"""Error responses in the design of the site: a status, a sentence, and the next step."""
 
 import logging
 import sys
@@ -36,7 +36,7 @@ SENTENCES = {
 def sentence(
     request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None, details: Any = None
 ) -> HttpResponse:
-    """Return a refusal as JSON, partial or page, by the kind of request."""
+    """Return a refusal as JSON, partial or page, depending on the request."""
     if (mask := hidden_names.of_request(request)) is not None:
         error, hint = mask.text(error), mask.text(hint)
     if request.path.startswith("/api/"):
@@ -46,7 +46,7 @@ def sentence(
 
 
 def too_many_owned(request: HttpRequest, visitor: Visitor, refused: creation.TooManyOwned) -> HttpResponse:
-    """The page on which one's own sandboxes can be deleted."""
+    """Show the refusal with a list of the visitor's own sandboxes, which can be deleted there."""
     status, texts = refusals.describe(refused)
     context = {"status": status, "message": texts["error"], "hint": texts["hint"], "mine": policy.sandboxes_of(visitor)}
     return render(request, PAGE, context, status=status)

@@ -1,6 +1,6 @@
-"""One line for a visitor new to a sandbox: an action to try and its effect to watch, until it is dismissed.
+"""A hint for a visitor new to a sandbox: one action to try and its effect, shown until it is dismissed.
 
-A cookie keeps the dismissed lines, so the first paint is right.
+A cookie has the dismissed hints, so the first paint is right.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ COOKIE = "dismissed"
 
 
 class FirstStep(NamedTuple):
-    """`number`: of the lab that shows the same."""
+    """The hint of a template.  `number`: that of the lab that shows the same."""
 
     number: str
     text: Any
@@ -86,13 +86,13 @@ FIRST_STEPS = {
 
 
 def first_step(request: HttpRequest, template: str | None) -> FirstStep | None:
-    """Return the first step of this template.  None: it was dismissed, or the template has none."""
+    """Return the hint of this template.  None: it was dismissed, or the template has none."""
     return None if template in _dismissed(request) else FIRST_STEPS.get(template or "")
 
 
 @require_POST
 def dismiss(request: HttpRequest) -> HttpResponse:
-    """Dismiss the first step in this browser, for as long as a language is kept."""
+    """Dismiss the hint in this browser, for as long as the language cookie lives."""
     answer = redirect(back_of(request))
     kept = _dismissed(request) | ({request.POST.get("template", "")} & FIRST_STEPS.keys())
     answer.set_cookie(

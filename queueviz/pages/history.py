@@ -1,4 +1,4 @@
-"""History: lag and throughput older than the Board's five minutes, continued by live data without a gap."""
+"""The History page: lag and throughput beyond the Board's five minutes, continued by live data without a gap."""
 
 from typing import Any, TypedDict, cast
 
@@ -77,7 +77,7 @@ def _drawn(values: PageValues, result: Result) -> Context:
 
 
 def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
-    """Return groups with their topics: existing ones, and those in the result."""
+    """Return pairs of group and topic: those that exist, and those in the result."""
     import pyarrow as pa
 
     pairs = {
@@ -114,7 +114,7 @@ def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, n
 
 
 class FirstReading(TypedDict):
-    """The newest reading of a channel, as a page has it with its first paint."""
+    """The newest reading of a channel, for the first paint of a page."""
 
     seq: str
     at_ms: int
@@ -124,7 +124,7 @@ class FirstReading(TypedDict):
 
 
 def _first(channel: str | None) -> FirstReading | None:
-    """The newest reading of the live part, as every live page has it with its first paint."""
+    """Return the newest reading of the live part for the first paint, or None if the engine refuses it."""
     if channel is None:
         return None
     [reading] = engine.answer(engine.port().read([channel]))
@@ -140,7 +140,7 @@ def _first(channel: str | None) -> FirstReading | None:
 
 
 def _words() -> dict[str, str]:
-    """Return the words of this page; among the words of all pages they would burden the Board."""
+    """Return the texts of this page.  They are not among the texts of all pages, to keep the Board small."""
     return {
         "now": _("now"),
         "computed": _("computed"),

@@ -43,7 +43,7 @@ def landing(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def standing(request: HttpRequest) -> HttpResponse:
-    """Show the sandboxes and clusters again, with their current state."""
+    """Show the visitor's sandboxes and clusters with their current state, as a partial."""
     requester = visitor.of_request(request)
     context = {**sandbox_states.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
     return render(request, "queueviz/partials/places.html", context)
@@ -82,7 +82,10 @@ def new(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def claim(request: HttpRequest, token: str) -> HttpResponse:
-    """A one-time link.  Opening it only asks, so that a mail scanner does not use it up."""
+    """Show the question of a claim link.  POST makes the visitor an owner.
+
+    Opening the link does not use it up, since a mail scanner may open it.
+    """
     if request.method == "POST":
         sandbox = ownership.claim(visitor.of_request(request), token)
         return redirect("sandbox", sandbox.slug)
@@ -91,7 +94,7 @@ def claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Set the theme: light, dark or as the system; kept in a cookie, so the first paint is right."""
+    """Set the theme: light, dark or as the system.  A cookie keeps it, so the first paint is right."""
     chosen = request.POST.get("theme", "")
     answer = go(request, back_of(request))
     if chosen in THEMES:

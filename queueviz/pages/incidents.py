@@ -1,4 +1,4 @@
-"""The gallery of incidents; opening one makes a sandbox of the visitor's own from its recipe."""
+"""The gallery of incidents.  Opening one creates a sandbox of the visitor from its reproducible link."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,7 +18,10 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def open_one(request: HttpRequest, slug: str) -> HttpResponse:
-    """Open the incident as `make` of a recipe link does.  Raises the same errors."""
+    """Create a sandbox from the incident and redirect to it.
+
+    Raises the same errors as `recipe_links.open_it`.
+    """
     incident = INCIDENTS.get(slug)
     if incident is None:
         raise Http404

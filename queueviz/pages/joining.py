@@ -1,4 +1,4 @@
-"""Joining a course: by its code, or by the student's own link on another device."""
+"""Pages for joining a course: by its code, or by the student's personal link on another device."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -32,7 +32,10 @@ def join(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def seat(request: HttpRequest, secret: str) -> HttpResponse:
-    """The student's own link.  Opening it only asks, so that a preview in a chat takes no place along."""
+    """Show the question of a student's personal link.  POST continues the course in this browser.
+
+    Opening the link changes nothing, since the preview of a chat may open it.
+    """
     if request.method == "POST":
         return redirect("course", joining.take(visitor.of_request(request), secret).course.slug)
     return render(request, "queueviz/pages/seat.html")

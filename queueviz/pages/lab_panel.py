@@ -1,4 +1,4 @@
-"""The panel of a lab in progress, in the reader's language."""
+"""The template values of the panel of a lab in progress, in the reader's language."""
 
 import secrets
 from collections.abc import Mapping
@@ -25,9 +25,8 @@ PHASES: Texts = {
 def panel(lab: LabRow) -> dict[str, object]:
     """Return a `LabRow` with its texts filled in.
 
-    `phases`: of the open step, those it has; `next`: after a finished lab.
-
-    `key`: of the answer that its form sends; it makes repeated requests one answer.
+    `phases`: of the open step, those it has.  `next`: the following lab, after a finished one.  `key`: a key of the
+    answer that the form sends; repeated requests with one key count as one answer.
     """
     numbers, opened = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
@@ -52,7 +51,10 @@ def panel(lab: LabRow) -> dict[str, object]:
 
 
 def marked(text: str, values: Mapping[str, object]) -> SafeString:
-    """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
+    """Return `text` in the reader's language, with its values as HTML.
+
+    Names are marked, since a member may be called "left".
+    """
     sentence = escape(gettext(text)) if text else SafeString()
     return (
         format_html(sentence, **{name: _marked(name, value) for name, value in values.items()}) if values else sentence
@@ -65,7 +67,7 @@ def _marked(name: str, value: object) -> object:
 
 
 def _next(lab: LabRow) -> dict[str, str] | None:
-    """The lab after it; None after the last."""
+    """Return the lab after this one, or None after the last."""
     all_labs = list(LABS.values())
     at = all_labs.index(LABS[lab["lab"]]) + 1
     if at == len(all_labs):

@@ -1,4 +1,4 @@
-"""Guided labs: their list, the start in a sandbox of one's own, and the panel beside the Board."""
+"""Guided labs: their list, the start in a new sandbox, and the panel beside the Board."""
 
 import secrets
 from typing import TypedDict
@@ -63,7 +63,7 @@ class ExamRow(TypedDict):
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Show packs and every lab, with the progress of the visitor's own sandboxes from their journals."""
+    """Show all labs by pack, with the progress of the visitor's own sandboxes from their journals."""
     in_progress, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
     labs = [
@@ -98,7 +98,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
-    """Make a sandbox of the visitor's own, with the lab begun in it.  Raises as `creation.create`."""
+    """Create a sandbox of the visitor, start the lab, and redirect to it.  Raises as `creation.create`."""
     return _begin(request, visitor.of_request(request), _known(lab), exam=False)
 
 
@@ -122,7 +122,7 @@ def exam(request: HttpRequest, pack: str) -> HttpResponse:
 
 
 def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
-    """Begin the lab in a new sandbox of the visitor's, or show that the visitor has too many."""
+    """Begin the lab in a new sandbox and redirect to it.  If the visitor has too many sandboxes, show them."""
     try:
         return redirect(_begun(requester, lab, exam=exam))
     except creation.TooManyOwned as refused:
@@ -130,7 +130,7 @@ def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: 
 
 
 def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
-    """The address of it in a new sandbox of the visitor's."""
+    """Begin the lab in a new sandbox of the visitor and return its address."""
     made = creation.create(
         requester,
         lab.template,
@@ -150,7 +150,7 @@ def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
 
 
 def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, MineRow | None]]:
-    """Return the labs of an exam, with the progress of each; None: it has not begun."""
+    """Return the labs of an exam, with the progress of each; None: the lab is not begun."""
     return [
         (lab, next((mine for mine in in_progress.get(lab.slug, ()) if mine["exam"]), None))
         for lab in exam_of(pack, seed)
@@ -170,7 +170,7 @@ def _exam(pack: Pack, seed: str, in_progress: Found) -> ExamRow:
 
 @require_GET
 def example(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the lab as played for another student, without its last step.
+    """Show a recording of the lab as a simulated student does it, without the last step.
 
     The recording is made at the first request.
     """
@@ -274,7 +274,10 @@ def _panel(requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> Cont
 
 
 def _paced(course: Course, row: LabRow) -> Context:
-    """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
+    """Return the pace of the course for the panel.
+
+    `teacher_opens`: the student's current step, if it is not open yet.  `class_poll`: the course's newest poll.
+    """
     opened = row["open"]
     closed = opened is not None and pacing.is_closed(course, row["lab"], opened["step"])
     return {
@@ -315,7 +318,7 @@ def _address(slug: str, lab: str) -> str:
 
 
 def _in_progress(requester: visitor.Visitor) -> Found:
-    """Return the visitor's labs in progress, by lab.  A sleeping sandbox is not woken for this, and left out."""
+    """Return the visitor's labs in progress, by lab.  Sleeping sandboxes are not woken for this, and left out."""
     in_progress: Found = {}
     for sandbox in policy.sandboxes_of(requester):
         try:

@@ -1,6 +1,6 @@
-"""A sandbox behind a live link: the pages of `/s/SLUG/` and their requests, at `/v/SECRET/`, only to look at.
+"""Live links: the read-only pages and requests of `/s/SLUG/` for the readers of a link, at `/v/SECRET/`.
 
-A visitor through the link has no right but the link's: `policy` decides, as everywhere.
+A visitor with the link has the link's right and no other: `policy` decides, as everywhere.
 """
 
 from django.http import Http404, HttpRequest, HttpResponseBase
@@ -20,7 +20,7 @@ API = {"ask", "events", "journal", "state", "changes"}  # below /api/sandboxes/S
 @never_cache
 @require_GET
 def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
-    """One of its pages, or an answer of its API."""
+    """Serve a page or API response of the sandbox that this live link shows, read-only."""
     link = share_links.find(visitor.of_request(request), secret)
     if link.kind != share_links.LIVE:
         raise Http404
@@ -28,7 +28,10 @@ def below(request: HttpRequest, secret: str, rest: str) -> HttpResponseBase:
 
 
 def through(request: HttpRequest, link: Share, secret: str, rest: str = "") -> HttpResponseBase:
-    """Answer as the sandbox's own address would for a visitor with the link alone; `hidden_names` renames it."""
+    """Return the response that the sandbox's own address gives to a visitor with only the link.
+
+    `hidden_names` replaces the sandbox's name.  Raises Http404 for a page or API that live links do not offer.
+    """
     slug = link.sandbox.slug
     request.mask = mask = Mask(slug, secret)  # type: ignore[attr-defined]  # for middleware, as `user` is
     of_api = rest.removeprefix("api/") if rest.startswith("api/") else None

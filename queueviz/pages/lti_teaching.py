@@ -1,4 +1,4 @@
-"""A teacher's LMS pages: register it, link a course, fetch names; and a student's request to send scores again."""
+"""A teacher's LMS pages: register an LMS, link a course, fetch names.  Students can have a score sent again."""
 
 from urllib.parse import urlsplit
 
@@ -24,7 +24,10 @@ ROSTERS = Rate(1 / 30, 5, what="roster requests")
 @never_cache
 @require_http_methods(["GET", "POST"])
 def link(request: HttpRequest, state: str) -> HttpResponse:
-    """Link two courses: it needs both an instructor's launch and a teacher signed in here."""
+    """Show the courses that can be linked to an LMS course.  POST links one.
+
+    This needs an instructor's launch and a teacher who is signed in here.
+    """
     received, requester = launches.of_browser(request, state), visitor.of_request(request)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -40,7 +43,7 @@ def link(request: HttpRequest, state: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def course(request: HttpRequest, slug: str) -> HttpResponse:
-    """The links of one course.  POST `do`: `unlink` or `names`, of one `link`."""
+    """Show the LMS links of one course.  POST `do`: `unlink` or `names`, of one `link`."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     named = None
     if request.method == "POST":
@@ -56,7 +59,7 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def resend(request: HttpRequest, slug: str) -> HttpResponse:
-    """The student's own score in one `lab`, once more."""
+    """Send the student's own score in one `lab` again."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
         raise ActionRefused(409, "A teacher has no submissions.", "To try it, join with the code in another browser.")
@@ -67,7 +70,10 @@ def resend(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def platforms(request: HttpRequest) -> HttpResponse:
-    """The LMS that the visitor has registered.  POST `do`: `invite`; or `change` or `remove`, of one `platform`."""
+    """Show the LMSs that the visitor has registered.
+
+    POST `do`: `invite`; or `change` or `remove`, of one `platform`.
+    """
     requester = visitor.of_request(request)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -88,9 +94,9 @@ def platforms(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def register(request: HttpRequest, secret: str) -> HttpResponse:
-    """Register an LMS, which opens this in a frame of its page for external tools.
+    """Register an LMS, which opens this address in a frame of its page for external tools.
 
-    Without its parameters the page only explains that.
+    Without the LMS's parameters the page only explains that.
     """
     registering.invitation(secret)
     configuration = request.GET.get("openid_configuration", "")
@@ -121,5 +127,5 @@ def _ours(request: HttpRequest) -> registering.Ours:
 
 
 def _whole(text: str) -> int:
-    """Return the number. 0: none has this number."""
+    """Return the number in a text, or 0, which no row has."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

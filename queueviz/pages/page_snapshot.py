@@ -1,4 +1,4 @@
-"""The readings of a page: the snapshot, and the page's live channels, in two crossings to the engine."""
+"""The template values of a page from its live channels, read in one call of the engine."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ HOST_CAN = {verb: verb == "see" for verb in VERBS}
 
 
 def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mapping[str, str]) -> Context:
-    """The values a board's template needs; a channel the engine refuses to read is missing in them."""
+    """Return the template values of a board.  A channel that the engine refuses to read is missing in them."""
     place = Place(slug, snapshot, query)
     names = page.channels(place)
     answers = engine.answer(engine.port().read(names)) if names else []
@@ -27,8 +27,9 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
 def at_moment(
     page: BoardPage | Part, slug: str, moment: PastState, snapshot: Snapshot, query: Mapping[str, str]
 ) -> Context:
-    """Return the context as `of_page`, from channels read when the event was executed again; `snapshot`: of that
-    event.
+    """Return the template values of a board at a past event, as `of_page`.
+
+    The channels were read when the event was executed again; `snapshot`: that of the event.
     """
     place, channels = Place(slug, snapshot, query), moment["channels"]
     readings: dict[str, Reading | Refusal | None] = {}

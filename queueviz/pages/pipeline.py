@@ -1,4 +1,4 @@
-"""Pipeline: the jobs on a sandbox's journal and files, their progress and their results; requests and cancellation."""
+"""The Pipeline page: jobs on a sandbox's journal and files, their progress and results, requests and cancellation."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ State = PipelineRun.State
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page; a POST asks for a run (`job`) or cancels one (`cancel`), and answers a form with an empty partial."""
+    """Show the page.  POST requests a run (`job`) or cancels one (`cancel`); a form gets an empty partial."""
     if request.method == "POST":
         return _do(request, slug)
     values = page_context(request, slug, "pipeline")
@@ -48,7 +48,7 @@ def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the list of runs; the page polls it every second while a run is active."""
+    """Show the list of runs as a partial.  The page polls it every second while a run is active."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     context = {"root": root_of(slug), "can": visit.can, **_list(policy.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
@@ -69,7 +69,7 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
 
 
 class PageValues(Shell):
-    """The shell, and the start values of the page's modules."""
+    """The template values of the pages of results: the shell, and the start values of their modules."""
 
     place: Place
     texts: PageTexts
@@ -95,7 +95,7 @@ class ShownRun(TypedDict):
 class Freshness(TypedDict):
     """The age of a job's result.
 
-    `run`: the one that waits or works now, or that came to no good end after the result was made.
+    `run`: the run that waits or works now, or that failed after the result was made.
     """
 
     job: str
@@ -116,7 +116,7 @@ def page_context(
     channels: Mapping[str, str | None] | None = None,
     **more: object,
 ) -> PageValues:
-    """Return the values that the three pages share."""
+    """Return the template values that the pages of results share."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
     values = shell(request, visit, tab)
@@ -187,7 +187,10 @@ def _shown_run(run: PipelineRun) -> ShownRun:
 
 
 def _found(request: HttpRequest, visit: policy.Visit) -> Context:
-    """The tables of one job's result, one of them with its first rows.  Raises ActionRefused (409): `demand_shown`."""
+    """Return the tables of one job's result, one of them with its first rows.  Empty without a job.
+
+    Raises ActionRefused (409): `demand_shown`.
+    """
     offer: Offer | None = offers().get(request.GET.get("job", ""))
     if offer is None:
         return {}

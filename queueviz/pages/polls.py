@@ -1,4 +1,7 @@
-"""A course's poll: the teacher asks and steps through it, students answer; and the pace of its labs."""
+"""The page of a course's polls: the teacher asks and moves through the states, students answer.
+
+The teacher also sets the pace of the labs here.
+"""
 
 from http import HTTPStatus
 
@@ -32,15 +35,16 @@ BUTTONS: Texts = {
 
 @require_GET
 def poll(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the newest question; to the teacher also the form for another one, perhaps prefilled `from` a step of a
-    lab.
+    """Show the newest poll.
+
+    The teacher also gets the form for another one, perhaps prefilled `from` a step of a lab.
     """
     return _page(request, visit_course(visitor.of_request(request), slug, "see"))
 
 
 @require_POST
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
-    """`question`, and of each answer a `value` and a `sentence`."""
+    """Create a poll from `question`, and a `value` and a `sentence` for each answer."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     values, sentences = request.POST.getlist("value"), request.POST.getlist("sentence")
     answers = list(zip(values, sentences, strict=False))
@@ -55,7 +59,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """`to` the state that is next; with the reveal `shown`.  Or to none at all: `to=drop`."""
+    """Move a poll to its next state `to`, to the reveal with `shown`; or delete the poll with `to=drop`."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     to = request.POST.get("to", "")
     try:
@@ -70,7 +74,7 @@ def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The student's `answer`, counted from 0, in this `round`."""
+    """Store the student's `answer`, counted from 0, in this `round`."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     try:
         if visit.enrolment is None:
@@ -108,7 +112,7 @@ def _page(
     refusal: ActionRefused | None = None,
     draft: poll_drafts.Draft | None = None,
 ) -> HttpResponse:
-    """Show the page of the teacher or the student, with a refusal in it."""
+    """Show the page of the teacher or the student, with a refusal if there is one."""
     status, refused = (HTTPStatus.OK, None) if refusal is None else refusals.describe(refusal)
     course, newest = visit.course, polling.newest(visit.course)
     context: dict[str, object] = {
@@ -138,7 +142,7 @@ def _page(
 
 
 def _taught(shown: Poll) -> dict[str, object]:
-    """Return the teacher's context of a poll, without names of voters and without their votes."""
+    """Return the teacher's template values of a poll, without names and votes of students."""
     at, of = polling.ORDER.index(Poll.State(shown.state)), polling.students(shown.course)
     voted = polling.voted(shown)
     states = [

@@ -1,4 +1,4 @@
-"""The target page of a recipe link: what it would make, and then the sandbox."""
+"""The target page of a reproducible link: first its content, then the sandbox made from it."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,8 +16,9 @@ PAGE = "queueviz/pages/recipe.html"
 
 @require_http_methods(["GET", "POST"])
 def recipe(request: HttpRequest) -> HttpResponse:
-    """The fragment does not come here by itself: a script puts it into the form, and POST reads it; with `make`, the
-    sandbox is made.
+    """Show the content of a reproducible link.  POST with `make` creates the sandbox.
+
+    Browsers do not send the fragment, so a script puts it into the form, and POST reads it.
     """
     if request.method == "GET":
         return render(request, PAGE)
@@ -45,8 +46,9 @@ def recipe(request: HttpRequest) -> HttpResponse:
 
 
 def _rows(order: RunOrder) -> list[dict[str, object]]:
-    """Return the recipe's actions as rows for the Journal's sentences; `ms`: since the beginning, or since it was
-    woken.
+    """Return the link's actions as rows for the Journal's sentences.
+
+    `at_ms`: since the beginning, or since the sandbox was woken.
     """
     return [
         {

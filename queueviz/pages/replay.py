@@ -1,4 +1,4 @@
-"""A view's page at an event of the past, `?at=N`."""
+"""The pages of a sandbox at a past event, `?at=N`."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +28,7 @@ CANNOT: Context = {"can": dict.fromkeys(VERBS, False)}  # the past is only looke
 def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: dict[str, str]) -> HttpResponse:
     """Show the view at an event.
 
-    `shell`: the context of every page of the sandbox, as it is now; `where`: the path's values beside the tab.
+    `shell`: the current context of every page of the sandbox; `where`: the path's values beside the tab.
     """
     at, slug = _event(request, shell), shell["sandbox"].slug
     past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
@@ -55,7 +55,7 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: d
 
 
 def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: "Shell") -> HttpResponse:
-    """A panel or a table twin, of the moment that its page shows."""
+    """Show a panel or a table twin at the event that its page shows.  The status is 202 while it is executed again."""
     at, slug = _event(request, shell), shell["sandbox"].slug
     moment = _moment(request, slug, at)
     if moment.result is None:
@@ -65,7 +65,7 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: "S
 
 
 def _incident(slug: str, at: int) -> Context:
-    """Return the sandbox's incident with its markers, and the newest marker at or before event `at`."""
+    """Return the sandbox's incident with its markers, and the last marker at or before event `at`."""
     incident = incidents.shown(slug)
     notes = incident["notes"] if incident is not None else []
     return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
@@ -96,7 +96,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
 
 
 def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[str, str]) -> Context:
-    """Return the values of the view's own template, with the snapshot of that event; its clock is paused."""
+    """Return the values of the view's own template, with the snapshot of that event and a paused clock."""
     result, now = moment.past, shell["snapshot"]
     assert result is not None, "it was executed"
     snapshot: Any = {
@@ -114,7 +114,7 @@ def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[
 
 
 def _why(moment: Moment) -> str:
-    """Return the reason for a missing result; empty while the event is executed."""
+    """Return the reason why there is no result; empty while the event is executed."""
     if moment.refused is None:
         return ""
     values = moment.refused["values"]

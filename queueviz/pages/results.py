@@ -1,4 +1,4 @@
-"""Results of a course, to its teacher: the table, its files, the release to students, and the last regrade."""
+"""Results of a course for its teacher: the table, its files, the release to students, and the last regrade."""
 
 import json
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def publish(request: HttpRequest, slug: str) -> HttpResponse:
-    """Publish a regrade.  `regrade`: its number, so that exactly the regrade on the page is published."""
+    """Publish the regrade with the number `regrade`, so that exactly the regrade on the page is published."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
     made = regrading.newest(course)
     if made is None or str(made.pk) != request.POST.get("regrade", ""):
@@ -118,7 +118,7 @@ def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpRespon
 def _chosen(course: Course, students: list[grades.StudentResult], query: QueryDict) -> dict[str, object]:
     """Return the results to show step by step: all labs of a student, or one lab of all students.
 
-    Without a lab in the address, the first one.
+    Without a lab in the query, the first one.
     """
     student = next((student for student in students if str(student.number) == query.get("student")), None)
     if student is not None:

@@ -1,4 +1,4 @@
-"""The pages of one sandbox: boards, partials, actions.  Each asks `policy` first and the engine second."""
+"""The pages of one sandbox: boards, partials, actions.  Each checks `policy` first and then asks the engine."""
 
 import json
 from datetime import datetime
@@ -33,7 +33,7 @@ ANSWER = "queueviz/partials/ask_{}.html"
 
 @require_GET
 def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> HttpResponse:
-    """Show one board: its first paint has the newest snapshot, and the socket continues from there.
+    """Show one board.  Its first paint has the newest snapshot, and the socket continues from there.
 
     `where` has the path's values beside the tab; a board reads them as the query.
     """
@@ -41,7 +41,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     visit = policy.visit_at(requester, slug, "see")
     board = _shown(BOARDS.get(tab), visit)
     policy.note_visit(visit)
-    if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
+    if "at" in request.GET and tab != "journal":  # the Journal shows the events around it
         return replay.page(request, board, shell(request, visit, tab, wake=False), where)
     values = shell(request, visit, tab)
     snapshot = values["snapshot"]
@@ -61,7 +61,10 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Show a panel, or the table twin of a page; the page polls it every two seconds while it is open."""
+    """Show a panel, or the table twin of a page, as a partial.
+
+    The page polls it every two seconds while it is open.
+    """
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     board = _shown(PARTS.get(name) or BOARDS.get(name), visit)
     template = PARTS[name].template if name in PARTS else getattr(board, "twin", None)
@@ -75,7 +78,7 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_GET
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Show the answer to a question as a partial; a refusal is shown in its place."""
+    """Show the answer to a question as a partial, or the refusal in its place."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     try:
@@ -100,7 +103,10 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_POST
 def actions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Carry out one action: 204 with its event number, or the sentence beside the field."""
+    """Execute one action.
+
+    The status is 204, with the event number in a header; a refusal is a partial for the form.
+    """
     requester = visitor.of_request(request)
     try:
         seq = visitor_actions.act(requester, slug, forms.fields_of(request.POST))
@@ -112,7 +118,7 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 class Shell(TypedDict):
-    """The values of every page of a sandbox."""
+    """The template values that every page of a sandbox has."""
 
     sandbox: Sandbox | Cluster
     place_label: str
@@ -128,7 +134,10 @@ class Shell(TypedDict):
 
 
 def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> Shell:
-    """Return the context of every page of a sandbox.  A visitor who may act wakes a sleeping one."""
+    """Return the template values that every page of a sandbox has.
+
+    With `wake`, a visitor who may act wakes a sleeping sandbox.
+    """
     slug = visit.sandbox.slug
     attached_clusters.demand(visit)
     port = engine.port()
@@ -175,14 +184,17 @@ def _troubles(row: SandboxRow) -> str:
 
 
 def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Part:
-    """Return the page or part, if it exists and can be drawn for this visit."""
+    """Return the page or part.  Raises Http404 if it does not exist, or does not support attached clusters."""
     if page is None or (visit.is_attached and not page.attached):
         raise Http404
     return page
 
 
 def _wake(slug: str) -> None:
-    """Wake the sandbox.  One that cannot be opened is shown with the reason, and its settings can delete it."""
+    """Wake the sandbox.
+
+    If it cannot be opened (409), return: the page shows the reason, and its settings can delete it.
+    """
     try:
         engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:
@@ -191,8 +203,8 @@ def _wake(slug: str) -> None:
 
 
 def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
-    """The sentence as a partial, for where the form is."""
+    """Return the refusal as a partial that is shown beside the form."""
     status, texts = refusals.describe(refused)
     if status == 404 and isinstance(refused, ActionRefused):
-        status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field
+        status = 422  # the form names an unknown object; the address is valid, so the sentence is beside the field
     return render(request, REFUSAL, refusals.beside(status, texts), status=status)

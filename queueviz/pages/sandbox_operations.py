@@ -1,4 +1,4 @@
-"""Operations on a sandbox outside the engine: wake, sleep, extend, rename, share, delete.  One POST address each."""
+"""Operations on a sandbox outside the engine: wake, sleep, extend, rename, share, delete.  Each has a POST address."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,7 +24,7 @@ Said = dict[str, object]  # what the settings page shows once, for example a fre
 
 
 class Operation(NamedTuple):
-    """An operation: the verb it needs, its function, and the page that shows its result."""
+    """An operation: the right (verb) it needs, its function, and the page that shows its result."""
 
     verb: str
     do: Callable[[HttpRequest, Visitor, Sandbox], Said]
@@ -33,7 +33,10 @@ class Operation(NamedTuple):
 
 @require_POST
 def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
-    """Do it, then show the settings again; the landing after a deletion, and after sleep, which a visit would end."""
+    """Execute an operation and show the settings again.
+
+    After a deletion or sleep, redirect to the landing page: a visit would wake the sandbox.
+    """
     operation = OPERATIONS.get(what)
     if operation is None:
         raise Http404
@@ -121,7 +124,7 @@ def _no_keys(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said
 
 
 def _or_refused(do: Callable[[], object]) -> Said:
-    """Run `do`; return a refusal for the page of the form, which shows it beside the button."""
+    """Run `do`; return its refusal, if any, for the page of the form, which shows it beside the button."""
     try:
         do()
     except SandboxError as refused:

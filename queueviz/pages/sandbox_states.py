@@ -1,4 +1,4 @@
-"""The state of each of a visitor's sandboxes and clusters in one line, for the first page."""
+"""The state of each of a visitor's sandboxes and clusters in one line, for the landing page."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -21,7 +21,10 @@ from sandbox.queries.rows.host import AttachedRow, HostedRow, HostStatus
 
 
 class Standing(NamedTuple):
-    """`health`: of its nodes, or that it sleeps; `lag`: of all groups, with the worst of them; empty: unknown."""
+    """The state in words.
+
+    `health`: of its nodes, or that it sleeps.  `lag`: of all groups, with the worst of them; empty: unknown.
+    """
 
     health: str
     lag: str
@@ -35,7 +38,10 @@ class Placed(NamedTuple):
 
 
 def of_visitor(requester: visitor.Visitor, *, attach: bool) -> dict[str, list[Placed]]:
-    """`attach`: clusters the engine does not look at yet are named to it, and their first answer is not waited for."""
+    """Return the visitor's sandboxes and clusters with their states.
+
+    `attach`: attach clusters to the engine that it does not poll yet, without waiting for their first answer.
+    """
     mine, clusters = policy.sandboxes_of(requester), policy.clusters_of(requester)
     if attach:
         for cluster in clusters:

@@ -61,7 +61,7 @@ RECORDING = "application/vnd.queueviz.recording"
 
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, slug: str) -> HttpResponse:
-    """The form and the list of links; POST makes one and shows its address, once."""
+    """Show the form and the list of links.  POST makes a link and shows its address, once."""
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "share")
     newest = share_links.newest(slug)
@@ -88,14 +88,14 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_GET
 def links(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the list alone; the page polls it while a recording is being made."""
+    """Show only the list of links, as a partial.  The page polls it while a recording is being made."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
 
 
 @require_GET
 def lab(request: HttpRequest, slug: str) -> HttpResponse:
-    """Return a Python file: the run up to event `at`, or up to now, as a lab to be filled in."""
+    """Return the run up to event `at`, or up to now, as a Python file with a draft of a lab."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     at = whole(request.GET.get("at", "")) if request.GET.get("at") else share_links.newest(slug)
     if at is None:
@@ -136,7 +136,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
 
 @require_POST
 def fork(request: HttpRequest, secret: str) -> HttpResponse:
-    """A branch of the receiver's own, with the limits of any new sandbox."""
+    """Create a branch of the visitor from a fork link and redirect to it.  The limits are those of any new sandbox."""
     link = _opened(request, secret)
     if link.kind != share_links.FORK:
         raise Http404
@@ -148,7 +148,7 @@ def fork(request: HttpRequest, secret: str) -> HttpResponse:
 @xframe_options_exempt
 @require_GET
 def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
-    """A part of the player for pages of other sites.  No context processor runs: they would read cookies."""
+    """Show a part of the player for pages of other sites.  No context processor runs: they would read cookies."""
     if part not in PARTS:
         raise Http404(f"No part {part!r}. Parts are: {', '.join(PARTS)}.")
     link = _recorded(request, secret)
@@ -168,7 +168,7 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
 @never_cache
 @require_GET
 def recording(request: HttpRequest, secret: str) -> HttpResponse:
-    """The bytes of a link's recording, whole or by ranges."""
+    """Return the bytes of a link's recording, whole or by ranges."""
     link = _recorded(request, secret, note=False)
     if not link.is_ready:
         raise Http404("This recording is being made. Try again in a moment.")
@@ -177,7 +177,7 @@ def recording(request: HttpRequest, secret: str) -> HttpResponse:
 
 @require_GET
 def oembed(request: HttpRequest) -> HttpResponse:
-    """Return oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
+    """Return oEmbed 1.0, type `rich`, for the address of a share link.  Raises Http404 for any other address."""
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"error": "Only the format json is there."}, status=501)
     secret = _secret_of(request, request.GET.get("url", ""))
@@ -200,7 +200,7 @@ def oembed(request: HttpRequest) -> HttpResponse:
 
 
 def _list(sandbox: Sandbox) -> Context:
-    """Return rows of the list (link, validity, state of its recording), and whether one is being made."""
+    """Return rows of the list (link, validity, state of its recording), and whether a recording is being made."""
     rows = [
         {
             "link": link,
@@ -221,7 +221,7 @@ def _state(link: Share) -> str:
 
 
 def _recorded(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
-    """A link to a recording; raises Http404 for any other."""
+    """Return the link to a recording with this secret.  Raises Http404 for any other link."""
     link = _opened(request, secret, note=note)
     if link.kind != share_links.RANGE:
         raise Http404
@@ -236,7 +236,7 @@ def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
 
 
 def _player(link: Share, route: str, secret: str) -> Context:
-    """Return the values the page's script passes to the player."""
+    """Return the values that the page's script passes to the player."""
     shown = link.shown
     return {
         "url": reverse(route, args=[secret]),
@@ -248,14 +248,14 @@ def _player(link: Share, route: str, secret: str) -> Context:
 
 
 def _recipe(request: HttpRequest, sandbox: Sandbox) -> Context:
-    """Return the link and the test of a recipe, which is not stored."""
+    """Return the reproducible link and its test in Python.  Neither is stored."""
     branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 
 def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> Context:
-    """A new link, as the page shows it, once."""
+    """Make the link that the form requests and return the values that show it, once."""
     secret = _make(request, requester, sandbox)
     made = share_links.find(requester, secret)
     shown: Context = {"made": made, "url": _absolute(request, "shared", secret)}
@@ -267,7 +267,7 @@ def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
 
 
 def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> str:
-    """The secret of the link the form asks for."""
+    """Make the link that the form requests and return its secret."""
     label, days, kind = request.POST.get("label", ""), _number(request, "days"), request.POST.get("kind", "range")
     if kind == "live":
         return share_links.make_live(requester, sandbox, label=label, days=days)
@@ -305,7 +305,7 @@ def _size(request: HttpRequest, field: str, otherwise: int) -> int:
 
 
 def _offered(request: HttpRequest, newest: int) -> Context:
-    """Return the form's initial values: around the event of the address, else the newest 1,000 events."""
+    """Return the form's initial values: events around the one in the query, else the newest 1,000 events."""
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
         first = max(0, newest - 2 * AROUND)
@@ -319,13 +319,16 @@ def _absolute(request: HttpRequest, route: str, *args: str) -> str:
 
 
 def _frame(request: HttpRequest, secret: str, part: str, width: int, height: int) -> str:
-    """The element for an article."""
+    """Return the HTML element that embeds a part of the player in an article."""
     context = {"url": _absolute(request, "embedded", secret, part), "width": width, "height": height}
     return render_to_string("queueviz/partials/embed_frame.html", context).strip()
 
 
 def _secret_of(request: HttpRequest, url: str) -> str:
-    """Return the secret in a share link of this server: http or https, with the host of the request."""
+    """Return the secret in a share link of this server: http or https, with the host of the request.
+
+    Raises Http404 for any other address.
+    """
     try:
         parts = urlsplit(url)
         is_ours = parts.scheme in ("http", "https") and parts.netloc.lower() == request.get_host().lower()

@@ -1,4 +1,4 @@
-"""Data stored about a student: shown, exported and deleted, by the student or the teacher; and of a whole course."""
+"""Pages that show, export and delete the data of a student, and that delete a whole course."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,7 +20,10 @@ CONFIRMED = "delete"
 @never_cache
 @require_http_methods(["GET", "POST"])
 def own(request: HttpRequest, slug: str) -> HttpResponse:
-    """The student's own.  POST with `confirm=delete`: gone, and out of the course."""
+    """Show a student's own data.
+
+    POST with `confirm=delete` deletes the data and removes the student from the course.
+    """
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     enrolment = _own(visit)
@@ -64,7 +67,7 @@ def student_export(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @never_cache
 @require_http_methods(["GET", "POST"])
 def course(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole course.  POST with `confirm=delete`."""
+    """Show what the deletion of a course removes.  POST with `confirm=delete` deletes the course."""
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "grade")
     if request.method == "GET":

@@ -1,4 +1,4 @@
-"""Directories of a sandbox's messages and journal, and of results computed from them."""
+"""Directories of a sandbox's stores and journal, and of the results of jobs."""
 
 import hashlib
 import shutil
@@ -29,12 +29,12 @@ def home() -> Path:
 
 
 def sources_of(slug: str) -> Sources | None:
-    """Return the sandbox's sources.  None: there is no such sandbox in this data home."""
+    """Return the sandbox's sources, or None if this data home does not have the sandbox."""
     return sources_in(engine.directory_of(slug))
 
 
 def sources_in(directory: Path) -> Sources | None:
-    """Return the sources of the sandbox in this directory.  None: it has no sandbox."""
+    """Return the sources of the sandbox in this directory, or None if the directory has no sandbox."""
     slug = directory.name
     if not (directory / "sandbox.json").is_file():
         return None
@@ -43,7 +43,7 @@ def sources_in(directory: Path) -> Sources | None:
 
 
 def sources_of_class(directory: Path) -> Sources | None:
-    """Return the sources of all sandboxes in this directory.  None: it has no sandbox."""
+    """Return the sources of all sandboxes in this directory, or None if it has none."""
     below = sorted(directory.iterdir()) if directory.is_dir() else []
     if not (each_sources := [sources for path in below if (sources := sources_in(path)) is not None]):
         return None
@@ -54,14 +54,15 @@ def sources_of_class(directory: Path) -> Sources | None:
 
 
 def result_of(job: str, slug: str) -> Path:
-    """The directory with the job's manifest and tables."""
+    """Return the directory of a job's result for a sandbox or course, with its manifest and tables."""
     return home() / FOLDER / job / slug
 
 
 def sealed_of(stores: Mapping[str, str]) -> dict[str, str]:
-    """Return the directories of each store's sealed log files: never in the store, which is its broker's.
+    """Return the directories for each store's sealed log files.
 
-    Those of a sandbox of this data home go with its results; of any other directory they are named after its path.
+    They are never in the store, which only its broker may write.  Those of a sandbox of this data home are with its
+    results; others are named after the path of their store.
     """
     return {name: str(_sealed_of(name, Path(path).resolve())) for name, path in stores.items()}
 
@@ -76,6 +77,6 @@ def _sealed_of(name: str, root: Path) -> Path:
 
 @receiver(post_delete, sender="queueviz.Sandbox")
 def _forget(sender: Any, instance: Any, **kwargs: Any) -> None:
-    """Delete a sandbox's results and sealed log files with it."""
+    """Delete the results and sealed log files of a deleted sandbox."""
     for job in (home() / FOLDER).glob("[a-z]*/"):
         shutil.rmtree(job / instance.slug, ignore_errors=True)

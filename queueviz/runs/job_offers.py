@@ -1,4 +1,4 @@
-"""Jobs of the pipeline that pages offer for one sandbox, in the reader's language."""
+"""The pipeline jobs that pages offer for one sandbox, in the reader's language."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ ENDLESS = frozenset({"follow"})  # a run that is asked for on a page comes to an
 
 
 class Offer(NamedTuple):
-    """`options` are the job's own, all of them optional."""
+    """A job that pages offer.  `options`: the job's own, all optional."""
 
     job: str
     title: object
@@ -35,7 +35,7 @@ _TEXTS = {
 
 
 def offers() -> dict[str, Offer]:
-    """Return the available offers, in the order of the list above."""
+    """Return the offers of all available jobs by name, in the order of `_TEXTS`."""
     from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run
 
     return {
@@ -51,11 +51,11 @@ def offers_to(visit: Visit) -> dict[str, Offer]:
 
 
 def demand_shown(visit: Visit, job: str) -> None:
-    """Raises ActionRefused (409) where the job's result has scores that are withheld from this visitor."""
+    """Raise ActionRefused (409) if the job's result has scores that are withheld from this visitor."""
     if job in SCORES and not visit.sees_scores:
         raise releases.withheld()
 
 
 def title_of(job: str) -> object:
-    """A job's name for people; of one that no page offers, its name for programs."""
+    """Return the title of a job in the reader's language, or its name if no page offers it."""
     return _TEXTS[job][0] if job in _TEXTS else job

@@ -1,4 +1,4 @@
-"""The last good results of jobs, without running them: printed again, or named to a query."""
+"""The last successful results of jobs, printed again without running, or used as tables in a query."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ SQL = "sql"
 
 
 def check_words(job: str, about: str | None) -> None:
-    """Check the word after the job's name.  Raises WrongOption."""
+    """Check the command's argument after the job's name.  Raises WrongOption."""
     from sandbox.pipeline.jobs import JOBS
     from sandbox.pipeline.jobs.sql import NO_QUERY
 
@@ -29,7 +29,7 @@ def check_words(job: str, about: str | None) -> None:
 
 
 def directories_of(name: str) -> dict[str, str]:
-    """Return result directories by job, for jobs that have a result of this name in this data home."""
+    """Return the result directory by job, for the jobs with a result of this name in this data home."""
     from sandbox.pipeline.jobs import JOBS
 
     results = {job: directories.result_of(job, name) for job in JOBS}
@@ -37,7 +37,7 @@ def directories_of(name: str) -> dict[str, str]:
 
 
 def result_at(out: Path, job: str) -> Manifest:
-    """Raises WrongOption where there is none, CorruptRecord."""
+    """Return the manifest of the job's result in `out`.  Raises WrongOption if there is none, CorruptRecord."""
     made = manifest_of(out)
     if made is None or made.job != job:
         raise WrongOption(f"No result of {job} in {out}. Run the job first: pipeline {job}.")
@@ -45,7 +45,7 @@ def result_at(out: Path, job: str) -> Manifest:
 
 
 def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterator[str]:
-    """The tables as text, or one of them.  Raises WrongOption."""
+    """Yield the tables as text, or only `table`.  Raises WrongOption for an unknown table."""
     if table is not None and table not in made.tables:
         raise WrongOption(f"{made.job} has no table {table}. Tables are: {', '.join(made.tables)}.")
     for name in made.tables if table is None else [table]:
@@ -53,7 +53,7 @@ def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterato
 
 
 class StoredResult(TypedDict):
-    """A result, as the end of a run reports it."""
+    """A stored result, in the form of the last report of a run."""
 
     run: str
     state: str
@@ -64,7 +64,7 @@ class StoredResult(TypedDict):
 
 
 def row_of(out: Path, made: Manifest) -> StoredResult:
-    """Return the result as JSON, as the end of a run reports it."""
+    """Return the result for JSON, in the form of the last report of a run."""
     return {
         "run": made.run,
         "state": "done",

@@ -1,4 +1,4 @@
-"""Requests for a run, cancellation of one, and the rights to both: the same for pages and programs."""
+"""Requests for pipeline runs and their cancellation, with the same rights for pages and programs."""
 
 from collections.abc import Mapping
 
@@ -20,10 +20,10 @@ OPEN = (PipelineRun.State.QUEUED, PipelineRun.State.RUNNING)
 
 
 def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -> PipelineRun:
-    """A run that waits for the worker.
+    """Create a run that waits for the worker.
 
-    Raises `NotFound`, `Forbidden` or `ActionRefused`: 422 no such job or option, 409 it waits already, the cluster is
-    not ours or scores are withheld, 429 a limit.
+    Raises `NotFound`, `Forbidden` or `ActionRefused`: 422 no such job or option, 409 it waits already, the cluster
+    is attached or scores are withheld, 429 a limit.
     """
     visit = _visit(visitor, slug)
     sandbox, checked = policy.ours(visit), _checked(job, options)
@@ -38,7 +38,10 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
 
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
-    """One that waits never begins; one at work ends as soon as Spark lets go.  One that is over stays as it is."""
+    """Cancel a run and return its row.
+
+    A waiting run never begins; a running one ends as soon as Spark releases it.  A run that has ended stays as it is.
+    """
     row = one_of(policy.ours(_visit(visitor, slug)), run)
     waiting = PipelineRun.objects.filter(pk=row.pk, state=PipelineRun.State.QUEUED)
     if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
@@ -48,12 +51,12 @@ def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
 
 
 def runs_of(sandbox: Sandbox) -> list[PipelineRun]:
-    """The newest first."""
+    """Return the sandbox's runs, the newest first."""
     return list(PipelineRun.objects.filter(sandbox=sandbox)[:KEPT_RUNS])
 
 
 def one_of(sandbox: Sandbox, run: str) -> PipelineRun:
-    """Raises ActionRefused (404)."""
+    """Return one run of the sandbox.  Raises ActionRefused (404)."""
     row = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
     if row is None:
         raise ActionRefused(
@@ -138,5 +141,5 @@ def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
 
 
 def _hashed(visitor: Visitor) -> str:
-    """Return a keyed hash to count with; a session's key or an address cannot be read from it."""
+    """Return a keyed hash of the visitor for counting, from which no session key or address can be derived."""
     return counting_key(policy.counted_as(visitor))

@@ -1,4 +1,4 @@
-"""A run as pages and programs see it."""
+"""A run and a result in the form that pages and programs get."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from queueviz.runs.tables import Result
 
 
 class RunRow(TypedDict):
-    """A run.  Times in milliseconds since 1970, of the wall clock."""
+    """A run.  Times are in milliseconds since 1970, of the wall clock."""
 
     run: str
     job: str
@@ -61,12 +61,12 @@ def run_row(run: PipelineRun) -> RunRow:
 
 
 def sentence(run: PipelineRun) -> str:
-    """Return the reason a run failed, in the reader's language; Spark's own messages are in English."""
+    """Return the reason why a run failed, in the reader's language.  Spark's own messages are in English."""
     return refusals.filled(run.why, run.why_values)
 
 
 def result_row(result: Result) -> ResultRow | None:
-    """Return its manifest; None before the first good run."""
+    """Return the result's manifest as a row, or None before the first successful run."""
     made = result.manifest
     if made is None:
         return None

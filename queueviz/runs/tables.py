@@ -1,6 +1,6 @@
-"""Tables of the last good result, read with pyarrow: never more rows at a time than requested.
+"""Tables of a job's last successful result, read with pyarrow: never more rows at a time than requested.
 
-A new result may replace the one being read; then the read is repeated from the new one.
+If a new result replaces the one being read, the read is repeated from the new one.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ T = TypeVar("T")
 
 TRIES = 3
 BATCH_ROWS = 16_384
-WIDE = ("offset", "seq", "position")  # how columns end whose numbers may need 64 bits: strings in JSON
+WIDE = ("offset", "seq", "position")  # ends of names of columns with 64-bit numbers: strings in JSON
 
 
 class Rows(NamedTuple, Generic[T]):
-    """`is_cut`: there are more."""
+    """Rows of a table.  `is_cut`: the table has more."""
 
     rows: list[T]
     is_cut: bool
 
 
 class Result:
-    """One job's tables of one sandbox.  Iterating needs no lock: each reading begins with the newest manifest."""
+    """The tables of one job for one sandbox or course.
+
+    Readers need no lock: each read begins with the newest manifest.
+    """
 
     def __init__(self, job: str, slug: str) -> None:
         self.slug = slug
@@ -41,14 +44,14 @@ class Result:
 
     @property
     def true_to(self) -> int | None:
-        """The last journal entry it is made from."""
+        """The number of the last journal entry that the job read, or None."""
         return None if self.manifest is None else self.manifest.true_to.get(self.slug)
 
     def columns(self, table: str) -> list[str]:
         return self._again(lambda dataset: list(dataset.schema.names), table, [])
 
     def batches(self, table: str, columns: Sequence[str], where: Any = None) -> list[pa.RecordBatch]:
-        """Return all matching rows, column by column, for arithmetic; `where` is an expression of pyarrow."""
+        """Return all matching rows as record batches with these columns.  `where` is an expression of pyarrow."""
         return self._again(
             lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where, batch_size=BATCH_ROWS)),
             table,
@@ -60,7 +63,7 @@ class Result:
         return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows[T]([], False))
 
     def first(self, table: str, shape: type[T], order: Sequence[str], *, where: Any = None, most: int) -> Rows[T]:
-        """The rows that come first in that order; only so many are ever kept.  `shape`: the type of a row."""
+        """Return the first `most` rows in the given order; memory holds no more.  `shape`: the type of a row."""
         return self._again(lambda dataset: _least(dataset, where, order, most), table, Rows[T]([], False))
 
     def _newest(self) -> Manifest | None:
@@ -80,7 +83,7 @@ class Result:
             path = self._out / table.path
             try:
                 path.stat()
-                files = sorted(str(file) for file in path.rglob("*.parquet"))  # beside them lies what Spark noted
+                files = sorted(str(file) for file in path.rglob("*.parquet"))  # Spark's own files are beside them
                 return read(pyarrow.dataset.dataset(files, format="parquet")) if files else nothing
             except (OSError, ValueError) as error:  # of pyarrow both
                 before, self.manifest = self.manifest, self._newest()
@@ -103,7 +106,7 @@ def _some(dataset: Any, where: Any, most: int, after: int) -> Rows[Any]:
 def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows[Any]:
     """Return the first rows in this order.
 
-    Their end is found from the order's columns; only rows up to it are read whole.
+    The last of them is found from the columns of the order; then only rows up to it are read whole.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -126,7 +129,7 @@ def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows[An
 
 
 def equals(**values: object) -> Any:
-    """Return the expression that each of these columns has its value; None matches any value."""
+    """Return the pyarrow expression that each of these columns has its value.  A value of None matches any."""
     from pyarrow import dataset
 
     condition = None
@@ -138,7 +141,7 @@ def equals(**values: object) -> Any:
 
 
 def plain(rows: Sequence[Mapping[str, object]]) -> Iterator[dict[str, object]]:
-    """Yield rows for JSON: numbers that a browser would round are strings."""
+    """Yield the rows for JSON: numbers that a browser would round become strings."""
     for row in rows:
         yield {
             name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value for name, value in row.items()

@@ -1,4 +1,7 @@
-"""The tables of a result as text for a terminal: names above, columns side by side, long values cut but in the last."""
+"""Tables of a result as text for a terminal.
+
+A table has a line of names and aligned columns; long values are shortened except in the last column.
+"""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +17,10 @@ NULL = "__HIVE_DEFAULT_PARTITION__"  # Spark's directory of rows without a value
 
 
 def lines_of(out: Path, name: str, table: Table, most: int) -> Iterator[str]:
-    """Yield the first rows; the last line has their number and the path.  Files other than Parquet are only counted."""
+    """Yield the first `most` rows as lines; the last line has the number of rows and the path.
+
+    Files other than Parquet are only counted.
+    """
     rows = list(islice(_rows(out / table.path), most)) if most else []
     if rows:
         yield from _aligned(rows)

@@ -1,7 +1,7 @@
-"""The worker: takes runs in the order of their requests, and has one warm Spark child carry them out.
+"""The pipeline worker: it takes runs in the order of their requests, and one warm Spark child executes them.
 
 The child starts with the first run and is closed after a while without requests.  Any end of a run also ends its
-row: no row is "at work" while no worker is.
+row: no row is `running` while no worker executes it.
 """
 
 import logging
@@ -52,14 +52,14 @@ class Child(Protocol):
 
 
 class Said(NamedTuple):
-    """A line of a child; None: it has ended."""
+    """A report of a child process.  `report` None: the child has ended."""
 
     child: Child
     report: Report | None
 
 
 class Outcome(NamedTuple):
-    """The end of a run, as its row gets it."""
+    """The end of a run, as written into its row."""
 
     state: State
     why: Text = ""
@@ -83,7 +83,10 @@ class Current:
 
 
 class Worker:
-    """`open_child` starts a process that writes its words into the file it is given; it may raise SandboxError."""
+    """A pipeline worker.
+
+    `open_child` starts a process that writes its output into the given file; it may raise SandboxError.
+    """
 
     def __init__(
         self,
@@ -103,9 +106,9 @@ class Worker:
         self._is_used = False  # the child has carried something out
 
     def begin(self) -> bool:
-        """Take the heartbeat.
+        """Take the heartbeat and return True.  Return False if another worker is alive.
 
-        False: another worker lives.  Runs that an earlier worker left active are closed as failed.
+        Runs that an earlier worker left active are closed as failed.
         """
         if not self.heartbeat.take():
             return False
@@ -113,7 +116,7 @@ class Worker:
         return True
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Take turns until `over`.  A database that fails for a moment is asked again."""
+        """Take turns until `over` returns True.  If the database fails for a moment, the turn is repeated."""
         while not over():
             try:
                 close_old_connections()
@@ -139,7 +142,7 @@ class Worker:
         return self._now() - self._used_s >= self._limits.pipeline_idle_s
 
     def end(self) -> None:
-        """Cancel the current run."""
+        """End the worker: fail the current run, close the child, and release the heartbeat."""
         if self._current is not None:
             self._finish(Outcome(State.FAILED, worker_errors.WORKER_STOPPED))
         if self._child is not None:
@@ -207,7 +210,7 @@ class Worker:
                 self._died()
 
     def _take(self) -> bool:
-        """The oldest run that waits is ours, unless it is cancelled in this moment."""
+        """Start the oldest queued run, unless it was just cancelled.  Return False if no run is queued."""
         run = PipelineRun.objects.filter(state=State.QUEUED).select_related("sandbox").order_by("pk").first()
         if run is None:
             return False
@@ -235,7 +238,7 @@ class Worker:
         return None
 
     def _warm(self) -> Child:
-        """The child there is, or a new one."""
+        """Return the running child, or start one."""
         if self._child is not None and not self._child.is_alive:
             self._let_go()
         if self._child is None:
@@ -298,7 +301,7 @@ class Worker:
         log.info("run %s of %s: %s", current.order.run, current.order.job, outcome.state)
 
     def _let_go(self, patience_s: float = 0.0) -> None:
-        """Close the child in a thread, at most `patience_s` waited for."""
+        """Close the child in a thread, and wait at most `patience_s` for it."""
         child, self._child = self._child, None
         if child is not None:
             closing = threading.Thread(target=child.close)
@@ -312,7 +315,7 @@ def _row(current: Current) -> models.QuerySet[PipelineRun]:
 
 
 def _exit_code(child: Child) -> int:
-    """Return the exit code, after a short wait: the child's last line may arrive before its end."""
+    """Return the child's exit code, after a short wait: its last line may arrive before its end."""
     ends_s = time.monotonic() + LOOK_EVERY_S
     while child.exit_code is None and time.monotonic() < ends_s:
         time.sleep(0.01)
@@ -337,7 +340,7 @@ def _close(rows: models.QuerySet[PipelineRun], outcome: Outcome) -> int:
 
 
 def _true_to(current: Current) -> int | None:
-    """Return the last event of the current manifest: the run may have had nothing new to read."""
+    """Return the last event in the current manifest, since the run may have had nothing new to read.  None: unknown."""
     try:
         manifest = manifest_of(Path(current.order.out))
     except SandboxError:

@@ -1,4 +1,4 @@
-"""Sentences of a worker on runs that failed.  Stored in English, shown in the reader's language."""
+"""Sentences of the worker about failed runs, stored in English and shown in the reader's language."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""The pipeline's worker as a process beside the server: begun and ended with it, and begun again when it ends alone."""
+"""The pipeline worker as a process beside the server: started and stopped with it, restarted if it ends."""
 
 import logging
 import os
@@ -14,7 +14,10 @@ STOP_WITHIN_S = 4.0
 
 
 class WorkerBeside:
-    """A session of its own, so that Ctrl+C reaches the server alone, which then stops the worker."""
+    """The worker's process and its supervision.
+
+    The process has a session of its own: Ctrl+C reaches only the server, which then stops the worker.
+    """
 
     def __init__(self) -> None:
         self._over = threading.Event()

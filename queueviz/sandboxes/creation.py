@@ -1,6 +1,6 @@
-"""The creation of sandboxes: by a visitor, for a course, as a branch, from a recipe or a recorded run.
+"""The creation of sandboxes: by a visitor, for a course, as a branch, from a reproducible link or a counterexample.
 
-Each creation first deletes a few sandboxes and courses that are past their retention: there is no timer.
+There is no timer: each creation first deletes a few sandboxes and courses that are past their retention.
 """
 
 from collections.abc import Callable
@@ -27,11 +27,11 @@ BRANCH_SIGN = 22  # of a branch's name: where it begins
 
 
 class TooManyOwned(ActionRefused):
-    """The visitor has as many sandboxes as one may: delete one."""
+    """The error if the visitor has the largest number of sandboxes allowed, and must delete one."""
 
 
 class Created(NamedTuple):
-    """`token` is shown this once; only its digest is kept."""
+    """A new sandbox.  `token` is shown only now; only its digest is stored."""
 
     sandbox: Sandbox
     token: str
@@ -46,10 +46,10 @@ def create(
     history: bool = True,
     changes: dict[str, object] | None = None,
 ) -> Created:
-    """A new sandbox of the visitor's.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
+    """Create a sandbox owned by the visitor.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
 
-    `changes`: keys of the preset.  `history`: it begins with that of its template; where there is none, one is made
-    for those that come after it.
+    `changes`: keys of the preset to change.  `history`: the sandbox begins with the recorded history of its
+    template.  If there is none yet, the server starts to make one for later sandboxes.
     """
     sandbox = Sandbox(name=name, template=template, preset=preset)
     made = _make_owned(
@@ -69,9 +69,10 @@ def create_granted(
     *,
     changes: dict[str, object] | None = None,
 ) -> Sandbox:
-    """Create a sandbox of a course, without an owner: `grants` are its rights.  Raises as `create`.
+    """Create a sandbox of a course, without an owner: `grants` returns its rights.  Raises as `create`.
 
-    It counts as one of the course's creations, not of the visitor's."""
+    The creation counts for the course, not for the visitor.
+    """
 
     def give() -> None:
         Grant.objects.bulk_create(grants(sandbox))
@@ -89,9 +90,10 @@ def create_granted(
 
 
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
-    """Begin to make a sandbox of the visitor's from the parent's run, as private as the parent.
+    """Start to create a branch of the parent's run, owned by the visitor and as private as the parent.
 
-    Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`."""
+    Raises `ActionRefused`: 429 at a limit, 404, 409, 422 as `EnginePort.branch`.
+    """
     name = f"{parent.label[: ownership.NAME_LENGTH - BRANCH_SIGN]} · #{order.at}"
     sandbox = Sandbox(
         name=name,
@@ -106,14 +108,20 @@ def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
 
 
 def from_recipe(visitor: Visitor, parent: Sandbox, order: RecipeOrder) -> Created:
-    """A new sandbox of the visitor's: a run of the parent's template with that seed.  Raises as `branch`."""
+    """Start to create a sandbox owned by the visitor: a run of the parent's template with the order's seed.
+
+    Raises as `branch`.
+    """
     name = f"{parent.label[: ownership.NAME_LENGTH - BRANCH_SIGN]} · {order.seed[:18]}"
     sandbox = Sandbox(name=name, template=parent.template, preset=parent.preset)
     return _make_owned(visitor, sandbox, lambda slug: engine.port().branch(slug, order))
 
 
 def from_run(visitor: Visitor, order: RunOrder, *, name: str = "") -> Created:
-    """A new sandbox of the visitor's: a run that was handed on as a text.  Raises as `branch`, without 404."""
+    """Start to create a sandbox owned by the visitor from the run in a reproducible link.
+
+    Raises as `branch`, without 404.
+    """
     sandbox = Sandbox(
         name=name or f"{order.template} · {order.seed[:18]}", template=order.template, preset=order.preset
     )
@@ -140,7 +148,10 @@ def _make(
     counted: creation_limits.Counted,
     demand: Callable[[], None] = lambda: None,
 ) -> Sandbox:
-    """Make a sandbox.  `demand` raises if there is no room; `give` adds the grants, once the row exists."""
+    """Create the sandbox's row, grants and directory.
+
+    `demand` raises if there is no room; `give` adds the grants, once the row exists.
+    """
     slug, now = new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
@@ -182,7 +193,7 @@ def _demand_room(visitor: Visitor) -> None:
 
 
 def _open(slug: str, begin: Callable[[str], Future[OpenedRow]]) -> None:
-    """Make its directory and its actors; both are removed if that fails."""
+    """Make the sandbox's directory and its actors with `begin`; both are removed if that fails."""
     try:
         engine.answer(begin(slug), engine.OPENING_PATIENCE_S)
     except SandboxError:
@@ -191,7 +202,10 @@ def _open(slug: str, begin: Callable[[str], Future[OpenedRow]]) -> None:
 
 
 def _sweep() -> None:
-    """Delete sandboxes that expired a week ago, and ended courses.  It runs when room is needed: no timer."""
+    """Delete ended courses, and sandboxes that expired a week ago.
+
+    Each creation calls this, since there is no timer.
+    """
     retention.sweep()
     gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
     for sandbox in gone[:5]:  # a few at a time: a visitor is waiting for a new one

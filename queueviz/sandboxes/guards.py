@@ -1,6 +1,6 @@
-"""The guards of a visitor's action, in their order: each refuses, or returns the action that may go on.
+"""The guards of a visitor's action, in their order: each raises a refusal, or returns the action to execute.
 
-An action that every guard lets pass goes to the engine, which has guards of its own (`sandbox.hosting.guards`).
+An action that passes every guard goes to the engine, which has guards of its own (`sandbox.hosting.guards`).
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Guard = Callable[[Visitor, policy.Visit, Action], Action]
 
 
 def right(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
-    """Let pass what the visitor's role may carry out.  Raises `Forbidden`.  The demo has rules of its own."""
+    """Return the action if the visitor's role allows it.  Raises `Forbidden`.  The demo has rules of its own."""
     if not visit.sandbox.of_host and not visit.may_carry_out(action):
         raise cluster_resets.refuse(visitor, visit, action) if visit.is_attached else policy.forbidden(visitor, visit)
     return action
@@ -28,14 +28,17 @@ def demo_size(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
 
 
 def deadline(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
-    """Let pass a student's action before the course's date.  Raises ActionRefused (409)."""
+    """Return the action, if it is not a student's after the course's date.  Raises ActionRefused (409)."""
     if visit.role == "student":
         deadlines.check(policy.ours(visit), action)
     return action
 
 
 def pace(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
-    """Let pass a student's answer to a step that the teacher has opened.  Raises ActionRefused (409)."""
+    """Return the action, if it is not a student's answer to a step that is still closed.
+
+    Raises ActionRefused (409).
+    """
     pacing.demand(visit.sandbox, visit.role, action)
     return action
 
@@ -44,7 +47,7 @@ GUARDS: tuple[Guard, ...] = (right, demo_size, deadline, pace)
 
 
 def admit(visitor: Visitor, visit: policy.Visit, action: Action) -> Action:
-    """Return the action as all guards let it pass.  Raises what the first of them raises that does not."""
+    """Return the action after all guards.  Raises the refusal of the first guard that refuses it."""
     for guard in GUARDS:
         action = guard(visitor, visit, action)
     return action

@@ -1,4 +1,7 @@
-"""Rights to sandboxes, their sharing and their end: the rows beside the engine's directories (catalogue 7 and 8)."""
+"""Ownership of sandboxes: tokens, claim links, sharing and deletion (catalogue 7 and 8).
+
+The rows are in the database, beside the engine's directories.
+"""
 
 import secrets
 from datetime import timedelta
@@ -32,7 +35,10 @@ GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
 
 
 def new_token(sandbox: Sandbox, *, label: str = "") -> str:
-    """An API token for this sandbox, role owner.  Raises `ActionRefused`: 429 it has enough of them."""
+    """Create an API token with the role owner for this sandbox and return it.
+
+    Raises `ActionRefused` (429) if the sandbox has too many.
+    """
     token = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     with one_at_a_time(f"grants of {sandbox.slug}"):
         _demand_few(sandbox, Grant.Kind.TOKEN)
@@ -41,7 +47,10 @@ def new_token(sandbox: Sandbox, *, label: str = "") -> str:
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
-    """End every API token and every claim link of the sandbox; visitors who claimed it before stay owners."""
+    """Revoke every API token and every claim link of the sandbox; return their number.
+
+    Visitors who claimed it before stay owners.
+    """
     given_out = sandbox.grants.filter(policy.live_grants(timezone.now()), kind__in=GIVEN_OUT)
     ended = given_out.update(revoked_at=timezone.now())
     record(visitor, "revoke", sandbox.slug, ended=ended)
@@ -50,7 +59,10 @@ def revoke(visitor: Visitor, sandbox: Sandbox) -> int:
 
 
 def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
-    """Return a one-time token that makes its user an owner, too.  Raises `ActionRefused`: 429 it has enough of them."""
+    """Return a one-time token that makes its user an owner, too.
+
+    Raises `ActionRefused` (429) if the sandbox has too many.
+    """
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with one_at_a_time(f"grants of {sandbox.slug}"):
         _demand_few(sandbox, Grant.Kind.CLAIM)
@@ -66,14 +78,15 @@ def claim_link(visitor: Visitor, sandbox: Sandbox) -> str:
 
 
 def claimable(token: str) -> Sandbox:
-    """The sandbox a claim link is for; raises `NotFound` where it was used, has expired or never was."""
+    """Return the sandbox of a claim link.  Raises `NotFound` if the link was used, has expired or never existed."""
     return _claim(token).sandbox
 
 
 def claim(visitor: Visitor, token: str) -> Sandbox:
-    """Use up the link and make the visitor an owner, too.  An owner who opens it does not use it up.
+    """Make the visitor an owner, too, and invalidate the link.  An owner who opens it does not use it up.
 
-    Raises `NotFound`, or `ActionRefused` (409) for a visitor that cannot be an owner: the link stays good."""
+    Raises `NotFound`, or `ActionRefused` (409) for a visitor that cannot be an owner: the link stays valid.
+    """
     with transaction.atomic():
         grant = _claim(token)
         if policy.owns(visitor, grant.sandbox):
@@ -91,7 +104,7 @@ def claim(visitor: Visitor, token: str) -> Sandbox:
 
 
 def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visibility: str | None = None) -> None:
-    """Rename it, or change its visibility.  If it is made private, its live and fork links end for good."""
+    """Rename the sandbox, or change its visibility.  If it is made private, its live and fork links end for good."""
     if name:
         sandbox.name = name[:80]
     if visibility in Sandbox.Visibility.values:
@@ -105,7 +118,7 @@ def change(visitor: Visitor, sandbox: Sandbox, *, name: str | None = None, visib
 
 
 def extend(visitor: Visitor, sandbox: Sandbox) -> None:
-    """A whole life from now on."""
+    """Restart the sandbox's time to live from now."""
     sandbox.visited_at = timezone.now()
     sandbox.expires_at = policy.expiry_of(sandbox, sandbox.visited_at)
     sandbox.save(update_fields=["visited_at", "expires_at"])
@@ -113,7 +126,7 @@ def extend(visitor: Visitor, sandbox: Sandbox) -> None:
 
 
 def open_listener(visitor: Visitor, sandbox: Sandbox) -> ListeningRow:
-    """Let real clients in.  Raises `ActionRefused`: 409 a port is taken, 503 it sleeps."""
+    """Open the ports to real clients.  Raises `ActionRefused`: 409 a port is taken, 503 the sandbox sleeps."""
     listener = engine.answer(engine.port().open_listener(sandbox.slug), engine.OPENING_PATIENCE_S)
     record(visitor, "listen", sandbox.slug, name_servers=listener["name_servers"])
     return listener
@@ -127,7 +140,10 @@ def close_listener(visitor: Visitor, sandbox: Sandbox) -> ListeningRow:
 
 
 def make_keys(visitor: Visitor, sandbox: Sandbox) -> Keys:
-    """Make the only keys real clients sign with from now on.  Raises `ActionRefused`: 503 it sleeps."""
+    """Create new access keys; from now on real clients must sign with them.
+
+    Raises `ActionRefused`: 503 the sandbox sleeps.
+    """
     keys = Keys(KEY_PREFIX + secrets.token_hex(ACCESS_KEY_BYTES), secrets.token_urlsafe(TOKEN_BYTES))
     engine.answer(engine.port().set_keys(sandbox.slug, keys))
     record(visitor, "keys", sandbox.slug, access_key=keys.access_key)
@@ -135,14 +151,16 @@ def make_keys(visitor: Visitor, sandbox: Sandbox) -> Keys:
 
 
 def drop_keys(visitor: Visitor, sandbox: Sandbox) -> None:
-    """Drop the keys: clients sign no more.  Raises `ActionRefused`: 409 other machines reach its ports, 503 it
-    sleeps."""
+    """Delete the access keys: clients need not sign any more.
+
+    Raises `ActionRefused`: 409 other machines reach its ports, 503 the sandbox sleeps.
+    """
     engine.answer(engine.port().set_keys(sandbox.slug, None))
     record(visitor, "no-keys", sandbox.slug)
 
 
 def delete(visitor: Visitor, sandbox: Sandbox) -> None:
-    """End it for good: directory first, then the row."""
+    """Delete the sandbox for good: the directory first, then the row."""
     remove_directory(sandbox.slug)
     record(visitor, "delete", sandbox.slug)
     sandbox.delete()
@@ -150,7 +168,7 @@ def delete(visitor: Visitor, sandbox: Sandbox) -> None:
 
 
 def demo_sandbox() -> Sandbox:
-    """The host's own sandbox, opened with the first visit and woken by later ones."""
+    """Return the demo sandbox of the host.  The first visit creates it, later ones wake it."""
     now = timezone.now()
     sandbox, _ = Sandbox.objects.get_or_create(
         slug=DEMO_SLUG,
@@ -167,14 +185,17 @@ def demo_sandbox() -> Sandbox:
 
 
 def demo_slug() -> str | None:
-    """The host's own sandbox, if it was visited; opens nothing."""
+    """Return the slug of the demo sandbox, or None if no visit has created it.  This opens nothing."""
     return DEMO_SLUG if Sandbox.objects.filter(slug=DEMO_SLUG).exists() else None
 
 
 def record(
     visitor: Visitor, what: str, slug: str, *, counted: creation_limits.Counted | None = None, **details: object
 ) -> AuditRecord:
-    """Write one line of the audit, without a person's address.  `counted`: its keys, if not the address alone."""
+    """Write one audit record, without a person's address, and return it.
+
+    `counted`: the keys under which it counts, if not the address alone.
+    """
     by = counted or creation_limits.Counted("", visitor.origin, None)
     return AuditRecord.objects.create(
         slug=slug, what=what, who=called(visitor), origin=by.origin, visitor=by.visitor, details=details
@@ -182,17 +203,17 @@ def record(
 
 
 def called(visitor: Visitor) -> str:
-    """Return the name for records: that of the account, or the kind of access."""
+    """Return the visitor's name for records: that of the account, or the kind of access."""
     return str(visitor.user)[:80] if visitor.is_signed_in else ("token" if visitor.token else "anonymous")
 
 
 def records_of(slug: str, most: int = 50) -> list[AuditRecord]:
-    """The newest lines of the audit about it."""
+    """Return the newest audit records of the sandbox."""
     return list(AuditRecord.objects.filter(slug=slug).order_by("-pk")[:most])
 
 
 def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
-    """Refuse another grant of this kind if the sandbox has too many live ones."""
+    """Raise ActionRefused (429) if the sandbox has too many valid grants of this kind."""
     if sandbox.grants.filter(policy.live_grants(timezone.now()), kind=kind).count() >= LIMITS.tokens_per_sandbox:
         raise ActionRefused(
             429,
@@ -204,7 +225,7 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
 
 
 def remove_directory(slug: str) -> None:
-    """Delete the sandbox's directory, if it exists: it may have been removed by hand."""
+    """Delete the sandbox's directory, if it exists.  It may have been removed by hand."""
     try:
         engine.answer(engine.port().delete(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:

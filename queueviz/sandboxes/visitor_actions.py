@@ -1,6 +1,6 @@
-"""An action or a question of a visitor, from its fields to the engine's answer: rate, guards, engine.
+"""Actions and questions of visitors, from their fields to the engine's answer: rate, guards, engine.
 
-Pages, htmx forms and the API all come through here, so a button and a program are refused for the same reasons.
+Pages, htmx forms and the API all use this module, so a button and a program are refused for the same reasons.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,10 @@ QUESTIONS = Rate(LIMITS.questions_per_s, LIMITS.questions_per_s, what="questions
 
 
 def act(visitor: Visitor, slug: str, fields: Mapping[str, object], *, counted: bool = True) -> int:
-    """Carry out `fields` and return the `seq` of its `ActionTaken`.  `counted`: by the rate of the visitor's actions.
+    """Execute the action in `fields` and return the `seq` of its `ActionTaken`.
 
-    Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
+    `counted`: the action counts for the visitor's rate limit.  Raises `NotFound`, `Forbidden`, `ActionRefused` or
+    `EngineBusy`.
     """
     visit = policy.visit_at(visitor, slug, "see")
     if counted:
@@ -43,7 +44,7 @@ def act(visitor: Visitor, slug: str, fields: Mapping[str, object], *, counted: b
 
 
 def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, object]) -> dict[str, object]:
-    """The answer to a question; the sandbox is not changed."""
+    """Return the answer to a read-only question, as this visitor may see it.  Raises as `act`."""
     visit = policy.visit_at(visitor, slug, "see")
     QUESTIONS.demand(policy.counted_as(visitor))
     question = parse_question(name, fields)
@@ -57,7 +58,7 @@ def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, object]) ->
 
 
 def _pseudonym(visitor: Visitor, visit: policy.Visit) -> str:
-    """Return the visitor's name in the journal: an account's name, never an address."""
+    """Return the visitor's name for the journal: the account's name, `token`, or the role; never an address."""
     if visitor.is_signed_in:
         return str(visitor.user.get_username())
     return "token" if visitor.token else visit.role

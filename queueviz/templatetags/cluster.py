@@ -18,5 +18,5 @@ def cluster_state(snapshot: Snapshot) -> ClusterState:
 
 @register.filter
 def poll_age(cluster: ClusterState) -> str:
-    """Return the time since the last response."""
+    """Return the time since the cluster's last response, as text."""
     return ago((cluster["at_ms"] or 0) - (cluster["seen_ms"] or 0))

@@ -1,4 +1,4 @@
-"""`{% hex_lines frame as lines %}`: the bytes of a frame, ready to be written line by line."""
+"""`{% hex_lines frame as lines %}`: the bytes of a frame as lines of a hex dump."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def hex_lines(frame: Dump) -> list[DumpLine]:
 
 @register.simple_tag
 def bytes_not_drawn(frame: FrameBytes) -> int:
-    """Return how many bytes of the frame the dump leaves out."""
+    """Return how many bytes of the frame the hex dump leaves out."""
     return int(frame["bytes"]) - min(HEX_BYTES, int(frame["kept"]))

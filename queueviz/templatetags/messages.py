@@ -1,4 +1,4 @@
-"""`{% going_on asked cursor %}`: the same search, from where its last answer stopped."""
+"""`{% going_on asked cursor %}`: the query of the same search, continued from the end of its last answer."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def going_on(asked: Mapping[str, object], cursor: str) -> str:
 
 @register.filter
 def beyond_drawn(size: int) -> int:
-    """Return how many bytes of a record the dump leaves out."""
+    """Return how many bytes of a record the hex dump leaves out."""
     return max(0, size - HEX_BYTES)

@@ -1,4 +1,4 @@
-"""Small things every template needs: tabs, vendor files with their hash, looking into dictionaries."""
+"""Template tags for all pages: tabs, hashed third-party scripts, access to dictionaries."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ OTHER_ACTIONS = {
 
 @register.simple_tag
 def tabs(attached: object = False) -> tuple[BoardPage, ...]:
-    """The views; of a real cluster those that can be drawn of one."""
+    """Return the views in the navigation; for a real cluster, only those it supports."""
     return tuple(tab for tab in TABS if not attached or BOARDS[tab.name].attached)
 
 
 @register.simple_tag
 def speeds() -> tuple[tuple[float, str], ...]:
-    """Return the rates of the sandbox clock on the transport bar."""
+    """Return the clock rates on the transport bar, with their labels."""
     return ((0.25, "¼×"), (1, "1×"), (4, "4×"), (20, "20×"))
 
 
 @register.simple_tag
 def other_action(name: str) -> str:
-    """Return the words for an action done in the place of another one."""
+    """Return the words for an action that replaces another one."""
     return str(OTHER_ACTIONS[name])
 
 
@@ -62,7 +62,7 @@ def get(mapping: Mapping[str, object] | None, key: str) -> object:
 
 @register.simple_tag
 def vendor_script(package: str, name: str) -> SafeString:
-    """A third-party script, named with version and hash."""
+    """Return the script element of a third-party file, with version, hash and integrity attribute."""
     entry = _vendored()[package, name]
     return format_html(
         '<script src="{}" integrity="{}" defer></script>', static(f"vendor/{entry['file']}"), entry["integrity"]
@@ -76,7 +76,10 @@ def vendor_url(package: str, name: str) -> str:
 
 @register.simple_tag
 def page_script(name: str) -> SafeString:
-    """A page's module, after a link for each module it imports: the browser asks for all of them at once."""
+    """Return the script element of a page's module, with a preload link for each module it imports.
+
+    So the browser requests all of them at once.
+    """
     links = ((static(f"queueviz/js/{module}"),) for module in imported(name))
     return format_html(
         '{}\n<script type="module" src="{}"></script>',
@@ -93,13 +96,13 @@ def _vendored() -> dict[tuple[str, str], dict[str, str]]:
 
 @register.filter
 def word(value: object) -> object:
-    """Return the word for a state or reason; a name stays as it is."""
+    """Return the translated word for a state or reason; a name stays as it is."""
     return VALUES.get(str(value), value)
 
 
 @register.filter
 def to_json(value: object) -> str:
-    """Return JSON for a data attribute: the template escapes the quotes."""
+    """Return the value as JSON for a data attribute.  The template escapes the quotes."""
     return json.dumps(value, default=str)
 
 
@@ -125,7 +128,7 @@ class Walk(TypedDict):
 
 @register.simple_tag
 def walk(answer: IndexWalk) -> Walk:
-    """Return the stations of an index walk, with the values the drawing needs beside the answer."""
+    """Return the stations of an index walk, with the values that the drawing needs."""
     files: list[WalkedStation] = []
     for file in answer.get("files", ()):
         chain = list(file.get("chain") or ())
@@ -183,7 +186,7 @@ def verdict(code: str) -> object:
 
 @register.simple_tag
 def walk_end(ended: WalkEnd | None) -> str:
-    """Return the last station of the walk, and the reason it ended there."""
+    """Return a sentence on the end of the walk: the last station, and the reason."""
     code, values = (str(ended["code"]), ended.get("values") or {}) if ended else ("", {})
     sentence = ENDS.get(code, _("Nothing found"))
     text = sentence.form(int(values[sentence.by] or 0)) if isinstance(sentence, Counted) else str(sentence)

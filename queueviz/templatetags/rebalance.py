@@ -22,7 +22,7 @@ def plan_picture(answer: RebalancePlan) -> Picture:
 
 @register.filter
 def strategy_word(name: str | None) -> str:
-    """Return its usual name; a user's own strategy keeps its class name."""
+    """Return the strategy's usual name.  A user-defined strategy keeps its class name."""
     return word(f"strategy.{'MACHINE_ROOM_NEARBY' if name == NEARBY else name}") if name else UNKNOWN
 
 
@@ -33,7 +33,7 @@ def trigger_word(trigger: str | None) -> str:
 
 @register.simple_tag
 def letters(names: Names, client_ids: list[str]) -> list[dict[str, str]]:
-    """Return the badges of members."""
+    """Return the badges (client id, letter, colour class) of members."""
     return [
         {"id": client_id, "letter": names.who(client_id), "me": names.colour(client_id)} for client_id in client_ids
     ]

@@ -1,4 +1,4 @@
-"""`{% record_of answer as shown %}`: fields, bytes and places of a record, as the message's own page has them."""
+"""`{% record_of answer as shown %}`: fields, bytes and positions of a record, as on the message's own page."""
 
 from __future__ import annotations
 

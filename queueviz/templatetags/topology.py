@@ -1,4 +1,4 @@
-"""`{% route_tables answer as tables %}`: a topic's route by name server, side by side."""
+"""`{% route_tables answer as tables %}`: a topic's route as each name server reports it, side by side."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def route_tables(answer: AllRoutes | OneRoute) -> list[Table]:
 
 @register.filter
 def node_word(value: str, family: str) -> str:
-    """`{{ row.state|node_word:"node." }}`"""
+    """Return the translated word for a state of a family: `{{ row.state|node_word:"node." }}`."""
     return word(family + value)

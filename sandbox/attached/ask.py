@@ -1,4 +1,4 @@
-"""Questions about a real cluster; all others are for sandboxes only."""
+"""Answers to questions about a real cluster.  Only these questions are possible; the others are for sandboxes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,10 @@ Row = dict[str, Any]
 
 
 async def answer(cluster: "AttachedCluster", question: Question) -> Row:
-    """Answers have the shapes of `queries.questions`.  Raises ActionRefused, or the errors of a request to a node."""
+    """Return the answer to a question, in the shape of `queries.questions`.
+
+    Raises ActionRefused, or the errors of a request to a node.
+    """
     search = Search(cluster.reach, cluster.picture, cluster.limits)
     match question:
         case PlanReset():
@@ -63,7 +66,10 @@ async def _route(cluster: "AttachedCluster", question: Route) -> Row:
 
 
 async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
-    """`code` 0, or 17 for an unknown topic; None while it does not answer."""
+    """Return the topic's route as one name server reports it.
+
+    `code` is 0, or 17 for an unknown topic; None while the name server does not answer.
+    """
     try:
         route = await cluster.reach.route(server.address, topic)
     except BrokerRefused as error:
@@ -76,7 +82,7 @@ async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) 
 
 
 async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
-    """A broker's `consumerOffset.json`, as in its answer to a slave (43)."""
+    """Return the content of a broker's `consumerOffset.json`, as in its answer to a slave (43)."""
     for server in cluster.picture.in_order():
         if server.node == question.owner:
             table = await cluster.reach.all_offsets(server.address)

@@ -1,4 +1,4 @@
-"""Channels of an attached cluster by name; reading one makes the polls refresh its data."""
+"""Channels of an attached cluster by name.  Reading a channel makes the polls refresh its data."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, Any]:
-    """Raises ChannelUnknown for unknown names, and for channels that only a sandbox has."""
+    """Return the data of a channel.
+
+    Raises ChannelUnknown for unknown names, and for channels that only a sandbox has.
+    """
     picture, watch = cluster.picture, cluster.watch
     match kind, rest:
         case "board", [group, topic]:
@@ -44,7 +47,10 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
 
 
 def _group(cluster: "AttachedCluster", group: str) -> GroupSeen:
-    """While no broker answers, it is unknown whether the group exists."""
+    """Return the group.  Raises ChannelUnknown if it does not exist.
+
+    Before any broker has reported its offsets, that is unknown.
+    """
     view = GroupSeen(cluster.picture, group)
     if not view.exists and cluster.picture.offsets:
         raise ChannelUnknown(f"no group {group}")

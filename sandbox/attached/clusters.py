@@ -1,4 +1,4 @@
-"""All attached clusters of an engine, by slug."""
+"""The attached clusters of an engine, by slug."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Clusters:
-    """The host's side of attached clusters.  Converts errors of their nodes to sentences."""
+    """The attached clusters as the host uses them.  Errors of their nodes are converted to sentences."""
 
     def __init__(self, clock: Clock, limits: AttachedLimits | None = None, *, wires: Wires = tcp_wire) -> None:
         self._clock = clock
@@ -35,10 +35,10 @@ class Clusters:
         self._changes: dict[str, asyncio.Task[None]] = {}
 
     async def attach(self, slug: str, settings: AttachedSettings) -> AttachedRow:
-        """The cluster's row after its first poll is done or failed; the same settings again change nothing, but a
-        cluster without recent viewers is polled first.
+        """Attach a cluster and return its row after its first poll, even if that failed.
 
-        Raises ActionRefused: 422 for unusable settings, 409 at the limit.
+        The same settings again change nothing, but a cluster without recent viewers is polled first.  Raises
+        ActionRefused: 422 for unusable settings, 409 at the limit.
         """
         checked(settings)
         if not is_attached(slug):
@@ -59,7 +59,7 @@ class Clusters:
         return known.row()
 
     async def detach(self, slug: str) -> None:
-        """Close and remove it; does nothing when it is not attached."""
+        """Close and remove the cluster.  Do nothing if it is not attached."""
         await self._settled(slug)
         known = self._known.pop(slug, None)
         if known is not None:
@@ -94,7 +94,7 @@ class Clusters:
             self._known[slug].unsubscribe(bell)
 
     async def ask(self, slug: str, question: Question) -> dict[str, Any]:
-        """Raises ActionRefused; 503 when nodes do not answer in time."""
+        """Return the answer to a question.  Raises ActionRefused; 503 when nodes do not answer in time."""
         answer = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
         if answer is None:
             raise ActionRefused(
@@ -106,7 +106,10 @@ class Clusters:
         return answer
 
     async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
-        """Runs to its end, however long it takes: half a reset would be worse than a late one."""
+        """Execute a reset and return its event number.
+
+        There is no time limit: half a reset would be worse than a late one.
+        """
         return await _in_words(self.get(slug).act(action, by, undo))
 
     async def _change(self, slug: str, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -120,7 +123,7 @@ class Clusters:
 
 
 async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Converts errors of a node to a sentence for users."""
+    """Await the coroutine and convert errors of a node to ActionRefused, with a sentence for users."""
     try:
         return await coroutine
     except ActionRefused:

@@ -1,4 +1,4 @@
-"""Plans the allocation on a real cluster, with strategies that need only members and queues."""
+"""Rebalance plans for a real cluster, with strategies that need only members and queues."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MADE_UP = "new member {number}"
 
 
 def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
-    """Plan a rebalance; the result has the shape of `queries.questions.rebalance.plan`.
+    """Return the plan of a rebalance, in the shape of `queries.questions.rebalance.plan`.
 
     Raises ActionRefused: 404 for an unknown topic, 422 for a strategy that needs rooms or lists.
     """
@@ -61,7 +61,7 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
 
 
 def _members(question: PlanRebalance, known: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Made-up ones with their labels, and all together in the clients' order."""
+    """Return the labels of invented members by client id, and all members of the plan in the clients' order."""
     stay, add = [member for member in known if member not in question.remove], question.add
     if question.members is not None:
         stay, add = stay[: question.members], max(0, question.members - len(stay))

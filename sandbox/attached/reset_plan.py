@@ -1,4 +1,4 @@
-"""The `OffsetsView` of a real cluster: read from its brokers now (product 4.9)."""
+"""Reset plans for a real cluster: the `OffsetsView` read from its brokers now (product 4.9)."""
 
 import asyncio
 from typing import Any, NamedTuple
@@ -44,7 +44,10 @@ Facts = dict[str, BrokerFacts]
 
 
 async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[ResetPlan, Facts]:
-    """Raises ActionRefused (404, 409, 422, 503), or the errors of requests."""
+    """Return the plan of a reset, and the values of the brokers behind it.
+
+    Raises ActionRefused (404, 409, 422, 503), or the errors of requests.
+    """
     check_wish(wish)
     facts = await ask_brokers(
         reach, picture, wish.group, wish.topic, time_ms=wish.value if wish.target == "time" else None
@@ -53,7 +56,10 @@ async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[R
 
 
 def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Facts) -> dict[str, Any]:
-    """As a sandbox's.  `asked_method`: the requested one, `instead`: why it differs; `brokers` by name."""
+    """Return the plan in the shape of a sandbox's.
+
+    `asked_method`: the requested one, `instead`: why it differs; `brokers` by name.
+    """
     return reset_plan.draw_plan(seq, at_ms, wish, plan) | {
         "asked_method": wish.method,
         "instead": None if plan.instead is None else reset_plan.draw_refusal(plan.instead),
@@ -65,7 +71,10 @@ def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Fac
 
 
 async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *, time_ms: int | None = None) -> Facts:
-    """Every master that has the topic, in parallel.  One that does not answer raises: half a plan is useless."""
+    """Return the current values of every master that has the topic; they are asked in parallel.
+
+    Raises the error of a broker that does not answer: half a plan is useless.
+    """
     configs = await brokers_with(reach, picture, topic)
     masters = picture.masters()
     missing = [name for name in configs if name not in masters or masters[name].lost]
@@ -99,7 +108,10 @@ async def _ask(
 
 
 async def _writes_itself(reach: Reach, broker: BrokerSeen) -> bool:
-    """A 5.x broker has it in its settings; 4.9 has no such setting, and one that hides its settings counts as 4.9."""
+    """Return True if the broker can set a group to any offset.
+
+    A 5.x broker has that in its settings.  4.9 has no such setting, and a broker that hides its settings counts as 4.9.
+    """
     if not (broker.runtime.version or "").startswith("V5"):
         return False
     try:
@@ -132,7 +144,7 @@ class AttachedOffsets:
         return self._facts[mq.broker].committed(group, mq)
 
     def offset_at(self, mq: MessageQueue, time_ms: int) -> int:
-        """`time_ms` is the one the brokers were asked for."""
+        """Return the queue's offset at `time_ms`, which is the time that the brokers were asked for."""
         return self._facts[mq.broker].by_time[mq.queue_id]
 
     def newest_ms(self, mq: MessageQueue) -> int | None:
@@ -162,7 +174,10 @@ class AttachedOffsets:
         return []
 
     def method(self, wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
-        """A broker that only notifies its members can send them a time or the end, for all queues at once."""
+        """Return the method to use, and the reason if it differs from the requested one.
+
+        A broker that only notifies its members can send them a time or the end, for all queues at once.
+        """
         if wish.method != "online" or not self._notifying:
             return wish.method, None
         name, current = next(iter(self._notifying.items()))

@@ -1,4 +1,4 @@
-"""Messages of a real cluster by id, key, position or time, and one record's bytes."""
+"""Search for messages of a real cluster by id, key, position or time, and the bytes of one record."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ SCANNED = 640  # entries read by one answer
 
 
 class Search:
-    """Questions about messages.  Only brokers named by name servers are asked, whatever address an id contains."""
+    """Questions about messages.  Only brokers that name servers list are asked, whatever address an id contains."""
 
     def __init__(self, reach: Reach, picture: Picture, limits: AttachedLimits) -> None:
         self._reach = reach
@@ -32,7 +32,10 @@ class Search:
         self._most = limits.found_messages
 
     async def find(self, question: FindMessages) -> Row:
-        """As `queries.questions.search.find`; without a topic only an offset id finds something."""
+        """Return the messages that match, as `queries.questions.search.find`.
+
+        Without a topic only an offset id finds a message.  Raises ActionRefused (422).
+        """
         if question.id:
             return await self._by_id(question.id.strip(), question.topic)
         if not question.topic:
@@ -109,7 +112,10 @@ class Search:
         return self._all("place", [full_row(messages[0], broker)])
 
     async def _by_time(self, question: FindMessages) -> Row:
-        """Queue by queue from `from_ms` on, oldest first; the cursor has a sandbox's format."""
+        """Return messages from `from_ms` on, queue by queue, the oldest first.
+
+        The cursor has a sandbox's format.
+        """
         assert question.topic is not None
         await brokers_with(self._reach, self._picture, question.topic)
         queues = [mq for mq in self._picture.read_queues(question.topic) if question.queue in (None, mq.row)]
@@ -159,7 +165,7 @@ class Search:
         return 0 if end is None else max(0, end.min_offset)
 
     async def read_record(self, question: ReadRecord) -> Row:
-        """As a sandbox's; files and entries of a record and its deliveries are unknown."""
+        """Return a record as of a sandbox.  Its files, its queue entries and its deliveries are unknown."""
         raw = await self._raw(self._address(question.broker), question.physical_offset)
         message = _decoded(raw)
         if raw is None or message is None:
@@ -194,7 +200,7 @@ class Search:
         }
 
     async def read_entry(self, question: ReadEntry) -> Row:
-        """The 20 bytes of a queue entry (321)."""
+        """Return the 20 bytes of a queue entry (321), with their fields."""
         mq = MessageQueue(question.topic, question.broker, question.queue_id)
         reported = await self._reach.queue_entries(self._address(question.broker), mq, question.offset, 1)
         if not reported.entries:
@@ -228,7 +234,9 @@ class Search:
         }
 
     async def walk(self, question: WalkIndex) -> Row:
-        """Only the response of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
+        """Return the walk of a key through the index, as far as known.
+
+        Only the response of QUERY_MESSAGE is known: text and hash are computed here; `files`, the lookup steps, are
         unknown (`told` False).
         """
         matches = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)
@@ -252,7 +260,10 @@ class Search:
         }
 
     async def _masters(self, topic: str) -> dict[str, str]:
-        """Addresses by name, of brokers that have the topic, without lost ones, which would end every search."""
+        """Return the addresses of the brokers that have the topic, by name.
+
+        Lost brokers are left out, since they would end every search.
+        """
         configs, masters = await brokers_with(self._reach, self._picture, topic), self._picture.masters()
         return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
 
@@ -266,7 +277,7 @@ class Search:
         )
 
     async def _raw(self, address: str, physical_offset: int) -> bytes | None:
-        """The record that begins there; None: there is none."""
+        """Return the bytes of the record that begins at the offset, or None if none does."""
         try:
             return await self._reach.record(address, physical_offset)
         except BrokerRefused as error:
@@ -289,7 +300,7 @@ class Search:
 
 
 def _decoded(raw: bytes | None) -> StoredMessage | None:
-    """None for bytes that are no record: 4.9 answers with any bytes at the offset."""
+    """Return the decoded record, or None for other bytes: 4.9 answers with any bytes at the offset."""
     try:
         return None if not raw else record.decode(raw)
     except CorruptRecord:

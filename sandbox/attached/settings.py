@@ -11,7 +11,10 @@ MAX_NAME_SERVERS = 8
 
 
 class AttachedSettings(NamedTuple):
-    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: for all connections."""
+    """The connection settings of a cluster.
+
+    `name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: for all connections.
+    """
 
     name_servers: tuple[str, ...]
     access_key: str | None = None
@@ -19,7 +22,7 @@ class AttachedSettings(NamedTuple):
     tls: bool = False
 
     def __repr__(self) -> str:
-        """Without the secret: settings may be logged."""
+        """Return the settings as text without the secret, since they may be logged."""
         return f"AttachedSettings({', '.join(self.name_servers)}, access_key={self.access_key!r}, tls={self.tls})"
 
 
@@ -28,7 +31,7 @@ def is_attached(slug: str) -> bool:
 
 
 def checked(settings: AttachedSettings) -> AttachedSettings:
-    """Raises ActionRefused (422) for unusable addresses."""
+    """Return the settings.  Raises ActionRefused (422) for unusable addresses."""
     if not settings.name_servers:
         raise ActionRefused(
             422, "A cluster is reached through its name servers.", "Enter the address of one.", field="name_servers"

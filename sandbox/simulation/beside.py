@@ -1,5 +1,6 @@
-"""A play in a process beside the server: one line with its order comes in, {"progress"} lines go out, and at the end
-{"result"} or {"refused"}.
+"""The input and output of a process that plays a run beside the server.
+
+The process reads one line with its order, prints {"progress"} lines, and ends with {"result"} or {"refused"}.
 """
 
 import os

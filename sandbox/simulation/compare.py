@@ -1,7 +1,8 @@
-"""One action different: a run and the same run without that action, or with another one in its place.
+"""Comparison of a run with the same run without one action, or with another action in its place.
 
-Both go on for a while after it, without sleep; behind the end of what is recorded nothing is done to them.  Each is
-a recording, too, from a while before the action on: of one board, whose frames are read at the same times in both.
+Both runs continue for a while after the action, without sleep.  After the end of the recorded run, no more actions
+are executed.  Each run also gives a recording of one board, from a while before the action on.  Its frames are read
+at the same times in both.
 
 `python -m sandbox.simulation.compare DIRECTORY` reads {"seq", "instead"} and prints {"progress"}, then {"result"}.
 """
@@ -38,7 +39,7 @@ NOT_COMPARED = frozenset({"seq", "cause", CAME})
 
 
 class Played(NamedTuple):
-    """One of the two runs, at the end; `board`: group, topic and data."""
+    """One of the two runs, at its end.  `board`: group, topic and data."""
 
     rows: list[Row]
     last: Snapshot
@@ -47,7 +48,7 @@ class Played(NamedTuple):
 
 
 class Side(NamedTuple):
-    """`came`: its first row that the other has not."""
+    """One side of the comparison.  `came`: its first row that the other side does not have."""
 
     played: Played
     figures: Figures
@@ -72,7 +73,7 @@ class Side(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """`same_until`: seq of the last event that both have."""
+    """The comparison of both runs.  `same_until`: seq of the last event that both have."""
 
     seq: int
     action: Row
@@ -93,7 +94,10 @@ class Compared(NamedTuple):
 
 
 def compare(directory: Path, seq: int, instead: Action | None, *, progress: Progress = lambda share: None) -> Compared:
-    """Raises ActionRefused: 404, 409, 422 as for a branch."""
+    """Execute both runs and return their comparison.  None as `instead` leaves the action out.
+
+    Raises ActionRefused: 404, 409, 422 as for a branch.
+    """
     limits = HostLimits()
     action = next(rows_since(directory / DIRECTORY, seq), None)
     if action is None or action["seq"] != seq:
@@ -116,7 +120,7 @@ def compare(directory: Path, seq: int, instead: Action | None, *, progress: Prog
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
-    """Return the seq of the last event to execute again: up to that time, or the end of the first stretch."""
+    """Return the seq of the last event to execute again: up to that time, or the end of the stretch."""
     last = seq
     for row in rows_since(directory / DIRECTORY, seq):
         if row["at_ms"] > until_ms or row["type"] == "StretchEnded" or _is_after_a_kill(row):
@@ -158,7 +162,7 @@ def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Pr
 
 
 class _Shown:
-    """One board from before the action on; `board`: group and topic, None where there is none."""
+    """The recording of one board, from before the action on.  `board`: group and topic; None: there is no board."""
 
     def __init__(self, action: Row) -> None:
         self._fields = action["fields"]
@@ -196,7 +200,7 @@ def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | No
 
 
 def _names(last: Snapshot) -> dict[str, str]:
-    """Client id → label."""
+    """Return the members' labels by client id."""
     return {
         member["client_id"]: member["actor"]
         for group in last["groups"]
@@ -208,7 +212,10 @@ def _names(last: Snapshot) -> dict[str, str]:
 def _first_difference(
     before: list[Row], after: list[Row], seq: int, *, changed: bool
 ) -> tuple[int, Row | None, Row | None]:
-    """Behind the action itself, by what happened and when: the numbers part with it."""
+    """Return the last common event, and the first row of each side after which the runs differ.
+
+    Rows after the action are compared by content and time, since their numbers differ.
+    """
     mine = [row for row in before if row["seq"] > seq and row["type"] != "Keyframe"]
     other = [row for row in after if row["seq"] >= seq + changed and row["type"] != "Keyframe"]
     index = next(

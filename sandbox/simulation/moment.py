@@ -1,4 +1,4 @@
-"""A sandbox at one event: its run is executed again up to there, and what its views draw is read from it.
+"""The state of a sandbox at one event: its run is executed again up to there, and its channels are read.
 
 `python -m sandbox.simulation.moment DIRECTORY` reads {"at"} and prints {"progress"}, then {"result"} or {"refused"}.
 """
@@ -29,7 +29,7 @@ SAID_EACH = 2_000  # turns
 
 
 class Until(Rerun):
-    """Ends with the turn in which the event in place `last` was written, or with the opening or closing it is of."""
+    """A rerun that ends with the turn in which row `last` was written, or with the opening or closing that wrote it."""
 
     def __init__(self, directory: Path, kept: list[bytes], rows: list[Row], last: int) -> None:
         super().__init__(load_origin(directory), kept, rows, home=directory.parents[1])
@@ -40,7 +40,7 @@ class Until(Rerun):
 
 
 def channels_of(cluster: Cluster) -> list[str]:
-    """All that Locks, Rebalance, Client, Topology, Store and Index draw, without a slug."""
+    """Return all channels of Locks, Rebalance, Client, Topology, Store and Index, without a slug."""
     groups, nodes = group_names(cluster), sorted(node.name for node in cluster.nodes.brokers)
     clients = sorted({*cluster.actors.by_label, *cache_of(cluster).lives.known()})
     return [
@@ -54,10 +54,10 @@ def channels_of(cluster: Cluster) -> list[str]:
 def moment_at(
     directory: Path, at: int, *, limits: HostLimits | None = None, progress: Progress = lambda share: None
 ) -> dict[str, Any]:
-    """`snapshot`, and the data of each channel; none of a sandbox that sleeps then.
+    """Return `snapshot` and the data of each channel at event `at`; neither if the sandbox sleeps then.
 
-    `seq`: the newest event of that turn.  Raises ActionRefused: 404 there is no such event, 409 it cannot be executed
-    again, 422 it is too far from the beginning.
+    `seq`: the newest event of that turn.  Raises ActionRefused: 404 there is no such event, 409 it cannot be
+    executed again, 422 it is too far from the beginning.
     """
     kept, rows, last = _recorded(directory, at, (limits or HostLimits()).moment_events)
     with Until(directory, kept, rows, last) as rerun:
@@ -86,7 +86,11 @@ def moment_at(
 
 
 def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Row], int]:
-    """Up to the event, and the sleep it is a part of, which only its last row says when it began."""
+    """Return the journal's lines and rows up to the event, and the index of its row.
+
+    If the event belongs to falling asleep, the rows include the `SandboxSlept` that ends it: only that row has the
+    time of the beginning.
+    """
     kept, rows = recorded_until(directory, at)
     if not rows or rows[-1]["seq"] != at:
         raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=at)

@@ -1,4 +1,4 @@
-"""Accounts of `manage.py broker`: a file as Apache's `plain_acl.yml` (spec remoting 5)."""
+"""The accounts of `manage.py broker`: a file in the format of Apache's `plain_acl.yml` (spec remoting 5)."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -18,7 +18,10 @@ LOOK_S = 5.0  # RocketMQ: FileWatchService
 
 
 class AccountsFile:
-    """Read again when it has changed; while it cannot be read, the accounts stay as they were."""
+    """An accounts file that is read again when it has changed.
+
+    While it cannot be read, the accounts stay as they were.
+    """
 
     def __init__(self, path: Path, clock: Clock, changed: Callable[[AclConfig], None]) -> None:
         self._path = path
@@ -52,7 +55,7 @@ class AccountsFile:
 
 
 def read_accounts(path: Path) -> AclConfig:
-    """Raises CannotStart with the error, never with a secret in it."""
+    """Return the accounts in the file.  Raises CannotStart with the error, never with a secret in it."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)

@@ -69,7 +69,7 @@ _TABLES = {
 
 
 class Headless:
-    """`start`, `line`, `stop`.  Everything runs on one loop; only flushes have threads."""
+    """The brokers of this process and its name server.  Everything runs on one loop; only flushes have threads."""
 
     def __init__(self, options: Options, *, tls: ssl.SSLContext | None = None) -> None:
         self._options = options
@@ -92,7 +92,7 @@ class Headless:
         self._accounts: AccountsFile | None = None
 
     async def start(self) -> None:
-        """Raises CannotStart; then everything that was started is stopped."""
+        """Start everything.  Raises CannotStart, after everything that was started is stopped."""
         try:
             await self._start()
         except BaseException:
@@ -120,7 +120,7 @@ class Headless:
             self._accounts = AccountsFile(self._options.accounts_file, self.clock, self._admit)
 
     def line(self) -> str:
-        """The listening addresses."""
+        """Return a line with the listening addresses and the store."""
         nodes = [] if self.plan.own_name_server is None else [f"name server {self.plan.own_name_server}"]
         nodes += [
             f"{'slave' if not each.config.is_master else 'broker'} {each.config.node} {each.config.address}"
@@ -129,7 +129,7 @@ class Headless:
         return f"QueueViz: {', '.join(nodes)}; store {self._options.store}"
 
     def strange_tables(self) -> list[str]:
-        """A sentence for each table that was not read from its file."""
+        """Return a sentence for each table that was not read from its file."""
         return [
             f"{broker.config.node} {_TABLES[read.source]}: {read}."
             for broker in self.brokers
@@ -137,11 +137,14 @@ class Headless:
         ]
 
     def refused(self) -> str:
-        """Refused connections by reason; empty: none."""
+        """Return the numbers of refused connections by reason as text; empty: none."""
         return ", ".join(f"{reason} {count}" for reason, count in sorted(self.guard.refused.items()))
 
     async def stop(self) -> bool:
-        """Unregister, flush everything, close every connection.  False: a store could not be closed cleanly."""
+        """Unregister, flush everything and close every connection.
+
+        Return False if a store could not be closed cleanly.
+        """
         clean = True
         if self._accounts is not None:
             self._accounts.close()
@@ -166,7 +169,7 @@ class Headless:
     # Parts of the start.
 
     async def _masters(self) -> list[Master]:
-        """The masters of the slaves: name servers know masters by their address."""
+        """Return the masters of this process's slaves, as the name server reports them for their addresses."""
         masters: list[Master] = []
         for address in self._options.slave_of:
             name_server = name_servers_of(self._options)[0]
@@ -255,7 +258,7 @@ class Headless:
                 raise _no_port(ip, port, error) from error
 
     async def _registered(self, name_server: NameServer) -> None:
-        """Wait until name servers know every broker."""
+        """Wait until the name server has registered every broker."""
         expected = {each.config.address for each in self.plan.brokers}
         changed = asyncio.Event()
         self.journal.subscribe(changed.set)
@@ -272,13 +275,13 @@ class Headless:
                 broker.access.replace(accounts)
 
     def _keep_time(self) -> None:
-        """Follow the machine's clock forward; a broker's clock never runs back."""
+        """Move the brokers' clock forward to the machine's time.  It never runs back."""
         self.clock.jump_to(wall_ms())
         self.clock.call_later(CLOCK_CHECK_S, self._keep_time)
 
 
 async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLContext | None = None) -> bool:
-    """Run until SIGINT or SIGTERM.  Raises CannotStart; False: it did not end cleanly."""
+    """Run until SIGINT or SIGTERM.  Return False if it did not end cleanly.  Raises CannotStart."""
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -305,7 +308,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
 
 
 def server_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    """Raises CannotStart when the files are not valid."""
+    """Return the TLS settings for a certificate and its key.  Raises CannotStart when the files are not valid."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["h2"])  # without it a gRPC client leaves before it can read why it is refused
     try:

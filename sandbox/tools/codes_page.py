@@ -1,4 +1,4 @@
-"""The reference page of request codes and the nodes that serve them, read from the nodes' tables."""
+"""The reference page of request codes and the nodes that serve them, made from the nodes' tables."""
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig

@@ -21,7 +21,7 @@ Write = Callable[[str], object]
 
 
 class StoreOptions(NamedTuple):
-    """Options of the command line."""
+    """The options of the command line."""
 
     what: str
     directory: str
@@ -65,12 +65,12 @@ def _count(text: str) -> int:
 
 
 def options_of(values: dict[str, object]) -> StoreOptions:
-    """The options among all values of a parser."""
+    """Return the options from all values of an argument parser."""
     return StoreOptions._make(values[name] for name in StoreOptions._fields)
 
 
 def run(options: StoreOptions, write: Write) -> int:
-    """Write the requested report line by line.  Returns 1 if a verification found errors, else 0.
+    """Write the requested report line by line.  Return 1 if a verification found errors, else 0.
 
     Raises StoreError with a sentence when the directory is no store or the options do not fit.
     """

@@ -15,7 +15,9 @@ class BadProperties(ValueError):
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Key → value; of a repeated key the last value counts.  Trailing blanks are part of a value, as in Java.
+    """Return the properties of a text by key.  The last value of a repeated key counts.
+
+    Trailing blanks are part of a value, as in Java.
 
     Raises BadProperties for a `\\u` without four hexadecimal digits, which is all that Java refuses.
 

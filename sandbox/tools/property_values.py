@@ -20,7 +20,7 @@ QUEUE_FILE = "mappedFileSizeConsumeQueue"
 
 
 class Values(NamedTuple):
-    """`notes`: sentences about values that RocketMQ reads in another way."""
+    """Values in use, and `notes`: sentences about values that RocketMQ reads in another way."""
 
     used: dict[str, str]
     notes: tuple[str, ...]
@@ -32,7 +32,7 @@ class _Kind(NamedTuple):
 
 
 def settled(properties: Mapping[str, str]) -> Values:
-    """The values that count, without blanks around them.  A number that cannot be read is left out."""
+    """Return the values in use, without blanks around them.  A number that cannot be read is left out."""
     used: dict[str, str] = {}
     notes: list[str] = []
     for key, text in properties.items():

@@ -1,7 +1,7 @@
 """The reference pages made from code: events, actions, questions, limits, request codes.
 
-`manage.py makedocs` writes them; a test compares, so that every event, action and limit has its line.  Events and
-actions have one page for each module that declares them, and an index.
+`manage.py makedocs` writes them; a test compares them, so that every event, action and limit has its line.  Events
+and actions have one page for each module that declares them, and an index.
 """
 
 from collections.abc import Iterable, Mapping
@@ -166,7 +166,7 @@ def own_doc(kind: type) -> str:
 
 
 def type_text(hint: Any) -> str:
-    """A type as a reader of the API needs it: `text (≤ 255)`, `list of whole number (0 … 20)`."""
+    """Return a type in words for a reader of the API: `text (≤ 255)`, `list of whole number (0 … 20)`."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return type_text(inner[0]) + "".join(rule_text(rule) for rule in inner[1:])

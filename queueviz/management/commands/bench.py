@@ -1,4 +1,4 @@
-"""`manage.py bench NAME`: measure one part; print figures as a table or as JSON."""
+"""`manage.py bench NAME`: measure one part of the product, and print the figures as a table or as JSON."""
 
 import argparse
 import json
@@ -45,7 +45,10 @@ class BenchArguments(TypedDict, total=False):
 
 
 class Command(BaseCommand):
-    """Each bench is a module of `tests.bench` with `run() -> dict`: figures by name, units at the end of the name."""
+    """The command `bench`.  Each bench is a module of `tests.bench` with `run() -> dict`.
+
+    The result has figures by name; names end in their unit.
+    """
 
     help = (
         "Measure one part: append (the store), tcp (sends over sockets), wire (Apache's benchmark against this broker "
@@ -122,7 +125,7 @@ def _lesson(
     engines: tuple[int, ...] = (0,),
     **others: Any,
 ) -> dict[str, object]:
-    """Run one lesson, of one number of students."""
+    """Run one lesson of the bench `class`, with one number of students, and return its figures."""
     if bench != "class" or others or len(students) != 1 or len(engines) != 1:
         raise CommandError("--lab needs the bench class and takes one number for --students and one for --engines.")
     try:
@@ -143,7 +146,7 @@ def _lesson(
 
 
 def _of_lesson(options: Options) -> dict[str, int]:
-    """Return the number of students by lesson: of one of them at most."""
+    """Return the numbers of students of `--burst` and `--start`, by lesson, if given."""
     lessons = {"burst": options["burst"], "start": options["start"]}
     return {name: count for name, count in lessons.items() if count is not None}
 
@@ -162,7 +165,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def flat(figures: Mapping[str, object], before: str = "") -> list[tuple[str, object]]:
-    """`{"a": {"b": 1}}` → `[("a.b", 1)]`."""
+    """Return nested figures as a flat list: `{"a": {"b": 1}}` → `[("a.b", 1)]`."""
     rows: list[tuple[str, object]] = []
     for name, value in figures.items():
         rows += flat(value, f"{before}{name}.") if isinstance(value, dict) else [(f"{before}{name}", value)]

@@ -1,4 +1,4 @@
-"""`manage.py broker --store DIR`: brokers and a name server for real clients, without pages."""
+"""`manage.py broker --store DIR`: run brokers and a name server for real clients, without pages."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""`manage.py demo_course [--students 12]`: a course with simulated students (docs/demo.md)."""
+"""`manage.py demo_course [--students 12]`: run a course with simulated students (docs/demo.md)."""
 
 import argparse
 import secrets
@@ -62,7 +62,10 @@ class Command(BaseCommand):
         self._play(url, str(course.code), students, seed, minutes)
 
     def _course(self, url: str) -> tuple[Course, str]:
-        """A new one in place of that of an earlier run; and the password, or where it comes from."""
+        """Create a new course, delete those of earlier runs, and return the course with a text on its password.
+
+        The text is the password, or the name of the variable that has it.
+        """
         from_environment = environment.text("QUEUEVIZ_DEMO_PASSWORD")
         password = from_environment or secrets.token_urlsafe(PASSWORD_BYTES)
         teacher, _ = User.objects.get_or_create(username=ACCOUNT)
@@ -107,7 +110,7 @@ class Command(BaseCommand):
         self.stdout.write("The class has ended. The course stays until the next demo_course.")
 
     def _say(self, text: str) -> None:
-        """Write a line, from the students' threads."""
+        """Write a line.  The students' threads call this."""
         self.stderr.write(text)
 
 

@@ -1,4 +1,4 @@
-"""`manage.py engines`: the engines of a Ray cluster, the sandboxes of each, and moving them to the others."""
+"""`manage.py engines`: list the engines of a Ray cluster with their sandboxes, and drain, stop or add engines."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""`manage.py feed flights|csv|ndjson …`: real data into a running sandbox, or into a store that no process holds."""
+"""`manage.py feed flights|csv|ndjson …`: send real data to a running sandbox, or to a store that no process uses."""
 
 import argparse
 from collections.abc import Callable, Iterator

@@ -69,12 +69,12 @@ class Command(BaseCommand):
 
 
 def _working_directory(tests: Path, root: Path) -> Path:
-    """Return the working directory: the tree's own tests run with its settings, others without."""
+    """Return the working directory for pytest: the tree's own tests run with its settings, others without."""
     return root if tests.resolve().is_relative_to(root) else tests
 
 
 def _lines(listed: Iterable[runner.RowTests]) -> str:
-    """Return row and claim, then each test once with the counts of its outcomes."""
+    """Return the text of the list: row and claim, then each test once with the counts of its outcomes."""
     lines = []
     for entry in listed:
         lines.append(f"{entry['row']:<5} {entry['claim']}")

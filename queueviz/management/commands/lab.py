@@ -1,4 +1,4 @@
-"""`manage.py lab list|show|check|play`: the guided labs without a browser (docs/labs.md)."""
+"""`manage.py lab list|show|check|play`: use the guided labs without a browser (docs/labs.md)."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ from sandbox.simulation.lab_player import play
 
 
 class Options(TypedDict, total=False):
-    """The options of the command's parts, by their names."""
+    """The options of the command's subcommands, by their names."""
 
     lab: str
     seed: str
@@ -38,7 +38,7 @@ class Options(TypedDict, total=False):
 
 
 class CheckedScript(TypedDict):
-    """A script of a misconception."""
+    """The checked script of a misconception.  `fails`: the lab is not solved with it."""
 
     misconception: str
     sentence: str
@@ -46,7 +46,7 @@ class CheckedScript(TypedDict):
 
 
 class CheckedLab(TypedDict):
-    """A lab after its check (`simulation.lab_check`)."""
+    """The result of a lab's check (`simulation.lab_check`)."""
 
     number: str
     title: str

@@ -1,4 +1,4 @@
-"""`manage.py pipeline JOB --store DIR`: one job on Spark, in a process of its own, with its progress as a bar.
+"""`manage.py pipeline JOB --store DIR`: run one job on Spark, in a process of its own, with a progress bar.
 
 `pipeline show JOB` prints its last result instead, without Spark; `pipeline sql "select …"` is the job `sql`.
 """
@@ -154,7 +154,7 @@ class Command(BaseCommand):
                     self.stdout.write(line)
 
     def _show(self, arguments: Arguments, home: Path, course: Course | None) -> None:
-        """Raises WrongOption, CorruptRecord, CommandError."""
+        """Print the last result of a job.  Raises WrongOption, CorruptRecord, CommandError."""
         job = arguments["about"] or ""
         if (out := arguments["out"]) is None:
             name = source_of({**arguments, "job": job}, home)[2] if course is None else course.slug
@@ -169,7 +169,7 @@ class Command(BaseCommand):
     def _regrade(
         self, course: Course, began_at: datetime, slugs: list[str], arguments: Arguments, ended: Report, out: str
     ) -> None:
-        """Compute the differences to the grades, and publish them if the command has the option."""
+        """Compute and print the differences from the grades, and publish them if the command has the option."""
         directories = [directory_of(slug) for slug in slugs] if arguments["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
         try:
@@ -207,7 +207,10 @@ class Command(BaseCommand):
         )
 
     def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> Report:
-        """Return the last report of the run.  Raises CommandError if no report ended it."""
+        """Run the order in a child process and return its last report.
+
+        Raises CommandError if no report ended the run.
+        """
         scratch = home / "pipeline" / ".spark"
         log = scratch / f"{order.run}.log"
         code = None
@@ -234,14 +237,20 @@ class Command(BaseCommand):
         raise CommandError(f"The Spark process {how} before the job was done. Its output is in {log}.", returncode=1)
 
     def _with_words(self, ended: Report, log: Path) -> Report:
-        """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
+        """Return the report, with a note on Spark's log if the run failed and wrote to it.
+
+        Otherwise the log is deleted.  It is also deleted if the failure has a reason of QueueViz's own.
+        """
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
             return {**ended, "why": f"{ended['why']} Spark's output is in {log}."}
         log.unlink()
         return ended
 
     def _heard(self, child: Child, order: Order, *, quiet: bool) -> Report | None:
-        """Follow the run.  Ctrl-C ends a run that follows, which is then done; it cuts off any other."""
+        """Return the last report of the run.
+
+        Ctrl-C ends a run with `--follow`, which is then complete; any other run is interrupted.
+        """
         try:
             return self._follow(child, quiet=quiet)
         except KeyboardInterrupt:
@@ -251,7 +260,7 @@ class Command(BaseCommand):
             return self._follow(child, quiet=quiet)
 
     def _follow(self, child: Child, *, quiet: bool) -> Report | None:
-        """Follow the process to the end of the run.  None: the process was gone before."""
+        """Show the progress and return the last report of the run.  None: the process ended before it."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for report in child.reports():
                 if report["state"] in ENDED:
@@ -263,7 +272,7 @@ class Command(BaseCommand):
 
 
 def course_of(arguments: Arguments) -> Course | None:
-    """Raises CommandError."""
+    """Return the course of `--course`, or None without it.  Raises CommandError if options do not fit."""
     if arguments["course"] is None:
         if arguments["publish"] or arguments["rerun"]:
             raise CommandError("--publish and --rerun need a course: name it with --course.", returncode=1)
@@ -279,7 +288,7 @@ def course_of(arguments: Arguments) -> Course | None:
 
 
 def source_of(arguments: Arguments, home: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    """Return stores and journals by name, and the name of the whole.  Raises CommandError."""
+    """Return the stores and journals of the source by name, and the name of the result.  Raises CommandError."""
     if arguments["store"] is not None:
         root = arguments["store"].resolve()
         return {root.name: str(root)}, {}, root.name
@@ -303,7 +312,7 @@ def source_of(arguments: Arguments, home: Path) -> tuple[dict[str, str], dict[st
 
 
 def query_of(arguments: Arguments, name: str) -> dict[str, str]:
-    """Return the query of the job `sql`, and the last results it may name.  Raises CommandError."""
+    """Return the options of the job `sql`: the query, and the last results it may name.  Raises CommandError."""
     if arguments["job"] != SQL:
         return {}
     try:
@@ -313,7 +322,7 @@ def query_of(arguments: Arguments, name: str) -> dict[str, str]:
 
 
 def sealed_by(arguments: Arguments, stores: dict[str, str]) -> dict[str, str]:
-    """The directory of each store's sealed log files.  Raises CommandError."""
+    """Return the directory of each store's sealed log files.  Raises CommandError."""
     if arguments["sealed"] is None:
         return sealed_of(stores)
     if arguments["store"] is None:
@@ -333,7 +342,7 @@ def _count(text: str) -> int:
 
 
 def options_of(arguments: Arguments) -> dict[str, str]:
-    """Raises CommandError."""
+    """Return the options of the job.  Raises CommandError for an option that is not KEY=VALUE."""
     options = {}
     for text in arguments["option"]:
         key, equals, value = text.partition("=")

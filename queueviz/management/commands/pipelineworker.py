@@ -46,7 +46,7 @@ class Command(BaseCommand):
 
 
 def opener(where: Where, scratch: Path) -> Callable[[Path], Child]:
-    """Return a function that starts Spark's process; its output besides answers goes into the file."""
+    """Return a function that starts Spark's process.  It takes the file for the process's output other than reports."""
 
     def open_child(words: Path) -> Child:
         with words.open("wb") as file:

@@ -1,4 +1,4 @@
-"""`manage.py recording export|import|check`: recordings as files (docs/recording.md)."""
+"""`manage.py recording export|import|check`: write, read and check recordings as files (docs/recording.md)."""
 
 import argparse
 import os
@@ -162,7 +162,10 @@ def _say_nothing(done: float) -> None:
 
 
 def _step_back() -> Callable[[float], None]:
-    """Lower the priority and limit the time; return a function that prints the progress, one line a percent."""
+    """Lower the priority and limit the time of this process.
+
+    Return a function that prints the progress, at most one line per percent.
+    """
     os.nice(NICENESS)
     signal.alarm(ceil(HostLimits().recording_s))
     reported = -1.0

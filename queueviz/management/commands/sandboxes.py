@@ -1,6 +1,6 @@
-"""`manage.py sandboxes list|stretches|wake|sleep|branch`: sandboxes and the reproducible parts of a run.
+"""`manage.py sandboxes list|stretches|wake|sleep|branch`: list sandboxes and the reproducible ranges of a run.
 
-It also opens, stops or branches a sandbox by the API.
+It also opens, stops or branches a sandbox through the API.
 """
 
 import argparse

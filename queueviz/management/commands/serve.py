@@ -1,4 +1,4 @@
-"""`manage.py serve`: bring database and static files up to date, start the engine and the pipeline's worker, listen."""
+"""`manage.py serve`: update database and static files, start the engine and the pipeline's worker, and listen."""
 
 import argparse
 import errno
@@ -100,7 +100,11 @@ class Command(BaseCommand):
 
 
 def end_beside_stuck_requests() -> None:
-    """A request under way when the loop ended waits for that loop for ever (asgiref), and Python for its thread."""
+    """End the process, even if requests still run.
+
+    A request that runs when the event loop ends waits for that loop for ever (asgiref), and Python waits for its
+    thread.
+    """
     threads = [
         thread for thread in threading.enumerate() if thread is not threading.main_thread() and not thread.daemon
     ]
@@ -158,7 +162,7 @@ def demand_postgresql() -> None:
 
 
 def database_name() -> str:
-    """A file, or a name at a host; never its password."""
+    """Return the database's name for messages: a file, or a name at a host; never its password."""
     values = settings.DATABASES[DEFAULT_DB_ALIAS]
     return f"{values['NAME']} at {values['HOST']}" if values.get("HOST") else str(values["NAME"])
 
@@ -207,7 +211,7 @@ def migrate_if_needed() -> None:
 
 
 def collect_static_if_needed() -> None:
-    """Collect static files if they changed: hashing and copying takes 1 or 2 s."""
+    """Collect static files if they changed, since hashing and copying takes 1 or 2 s."""
     root = Path(settings.STATIC_ROOT)
     mark = root / ".collected"
     expected = static_fingerprint()

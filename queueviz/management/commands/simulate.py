@@ -1,4 +1,4 @@
-"""`manage.py simulate --seeds 2000`: play seeds and report violated promises (docs/simulation.md)."""
+"""`manage.py simulate --seeds 2000`: run simulations and report violated promises (docs/simulation.md)."""
 
 import argparse
 import json
@@ -39,7 +39,7 @@ class Options(TypedDict):
 
 
 class BrokenPromise(TypedDict):
-    """A violation, and the command that plays it again."""
+    """A violation, and the command that repeats its run."""
 
     seed: int
     promise: str
@@ -48,7 +48,7 @@ class BrokenPromise(TypedDict):
 
 
 class SimulationFigures(TypedDict):
-    """The sums of many seeds (`simulation.many`)."""
+    """The totals of many seeds (`simulation.many`)."""
 
     seeds: int
     seeds_per_s: float | None

@@ -1,4 +1,7 @@
-"""`manage.py simulate_class --students 30 --minutes 20 --out DIR`: a class's journals and stores (docs/pipeline.md)."""
+"""`manage.py simulate_class --students 30 --minutes 20 --out DIR`: write stores and journals of a class.
+
+See docs/pipeline.md.
+"""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""`manage.py student list|export|delete COURSE …`: the stored data of the students of a course (docs/privacy.md)."""
+"""`manage.py student list|export|delete COURSE …`: show, export or delete students' stored data (docs/privacy.md)."""
 
 import argparse
 from pathlib import Path
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Wrote {count} files of {enrolment.pseudonym} to {to}.")
 
     def _delete(self, enrolment: Enrolment, url: str) -> None:
-        """Delete the student by the server that has the sandboxes; without one, by an engine of this command's own."""
+        """Delete the student through the running server that has the sandboxes, else with an engine of this command."""
         pseudonym, sandboxes = enrolment.pseudonym, None
         if settings.QUEUEVIZ_RAY_ADDRESS or not _is_ours():
             _ask_server(enrolment, url)
@@ -91,7 +91,7 @@ class Command(BaseCommand):
 
 
 def _is_ours() -> bool:
-    """Return whether no server runs on this data home; then an engine has started here."""
+    """Return True if no server uses this data home.  In that case an engine is now running in this process."""
     try:
         engine.port()
     except Locked:

@@ -1,4 +1,4 @@
-"""One group, as its brokers and members report it; put together once per reading."""
+"""One group as its brokers and members report it, computed once per reading."""
 
 from sandbox.attached.member_says import HeldQueue, MemberSays, computed_strategy
 from sandbox.attached.picture import Picture
@@ -29,7 +29,7 @@ class GroupSeen:
 
     @property
     def exists(self) -> bool:
-        """A member, a rule, or a stored offset."""
+        """True if the group has a member, a configuration, or a stored offset."""
         return (
             bool(self.members)
             or any(self.group in names for names in self.picture.groups.values())
@@ -46,14 +46,17 @@ class GroupSeen:
 
     @property
     def all_report(self) -> bool:
-        """Every member reports which queues it holds."""
+        """True if every member reports which queues it holds."""
         return bool(self.members) and all(_reports_queues(self.says.get(client_id)) for client_id in self.members)
 
     def holder(self, mq: MessageQueue) -> tuple[str | None, HeldQueue | None]:
         return self.held.get(mq) or (None, None)
 
     def counts_from_zero(self, mq: MessageQueue) -> bool:
-        """No offset is stored in a queue the group reads (`rows.lag`); false while its broker's offsets are unknown."""
+        """Return True if the group reads the queue but has no offset stored there (`rows.lag`).
+
+        False while its broker's offsets are unknown.
+        """
         return (
             mq.broker in self.picture.offsets
             and self.picture.committed(self.group, mq) is None
@@ -81,7 +84,7 @@ class GroupSeen:
         return shares
 
     def online_members(self) -> list[str]:
-        """As brokers answer 38 and clients sort it: a client id once for each of its connections."""
+        """Return the client ids as brokers answer 38 and clients sort them: an id once for each of its connections."""
         return [client_id for client_id, members in self.connections.items() for _ in members]
 
     @property
@@ -89,7 +92,7 @@ class GroupSeen:
         return [client_id for client_id, members in self.connections.items() if len(members) > 1]
 
     def twins(self, client_id: str) -> dict[str, Connection]:
-        """Further connections with that id, by the key of their rows: `<client id> <address>`."""
+        """Return further connections with that client id, by the key of their rows: `<client id> <address>`."""
         return {
             f"{client_id} {connection.client_address}": connection
             for connection in self.connections.get(client_id, ())[1:]
@@ -167,7 +170,10 @@ class GroupSeen:
 
 
 def _holdings(says: MemberSays | None, topic: str | None) -> MemberQueues:
-    """A member whose report has no queues (C++, pull consumers) may have some: unknown."""
+    """Return the counts of the queues that a member holds.
+
+    A member whose report has no queues (C++, pull consumers) may hold some, so its counts are unknown.
+    """
     if not _reports_queues(says):
         return {"queues": None, "buffered": None, "fullest": None, "span": None}
     assert says is not None

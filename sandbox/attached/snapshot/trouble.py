@@ -18,7 +18,7 @@ SAID = 3  # sentences at most
 
 
 class Trouble(NamedTuple):
-    """`pattern` with its `values` is for who translates."""
+    """A problem: the `pattern` of a sentence, and its `values`, separate for translation."""
 
     pattern: str
     values: dict[str, Any]
@@ -29,7 +29,7 @@ class Trouble(NamedTuple):
 
 
 def state_of(picture: Picture) -> str:
-    """`live` while any name server or broker answers, else `unreachable`."""
+    """Return `live` if any name server or broker answers, else `unreachable`."""
     states = [server.state for server in picture.servers.values()] + [
         broker.state for broker in picture.brokers.values()
     ]
@@ -37,7 +37,7 @@ def state_of(picture: Picture) -> str:
 
 
 def troubles(picture: Picture, shown: dict[str, int]) -> list[Trouble]:
-    """The worst first.  `shown`: how many of each kind a limit lets through."""
+    """Return the problems of the cluster, the worst first.  `shown`: how many of each kind a limit allows."""
     result: list[Trouble] = []
     silent = [server for server in picture.servers.values() if server.state == UNREACHABLE]
     if silent and len(silent) == len(picture.servers):

@@ -1,4 +1,4 @@
-"""The whole cluster in one value, as catalogue 9 draws a sandbox."""
+"""The whole cluster as one value, in the shape of a sandbox's snapshot (catalogue 9)."""
 
 from sandbox.attached.picture import Picture, ServerSeen, is_built_in
 from sandbox.attached.snapshot.brokers import broker_row
@@ -25,7 +25,10 @@ from sandbox.queries.snapshot.whole_sandbox import group_member, group_queue
 
 
 def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: list[str]) -> SnapshotLists:
-    """Everything but `sandbox`, `seq` and the times.  `looked_at`: groups that are in it whatever the limit."""
+    """Return the snapshot except `sandbox`, `seq` and the times.
+
+    `looked_at`: groups that are included even beyond the limit.
+    """
     groups = picture.limited_groups(limits.groups)
     groups += [group for group in looked_at if group not in groups and GroupSeen(picture, group).exists]
     budget = _Budget(limits)
@@ -77,7 +80,7 @@ def _name_server(server: ServerSeen) -> NameServerRow:
 
 
 def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
-    """Counts and rights are the first broker's that has it."""
+    """Return a topic's row.  Counts and rights are those of the first broker that has the topic."""
     configs = picture.configs(topic)
     first = next(iter(configs.values()))
     mqs = [
@@ -105,7 +108,10 @@ def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
 
 
 def _producers(picture: Picture) -> list[ProducerRow]:
-    """Those whose heartbeats brokers know; every consumer has one of its own inside, which is left out."""
+    """Return the producers whose heartbeats brokers have.
+
+    Every consumer has an internal producer, which is left out.
+    """
     producers = {
         member.client_id: member
         for tables in picture.producers.values()
@@ -191,7 +197,10 @@ def _all_known(picture: Picture, mqs: list[MessageQueue]) -> bool:
 
 
 def _dead(picture: Picture, group: str) -> int | None:
-    """A group without dead letters has no topic for them."""
+    """Return the number of dead letters of the group; None if unknown.
+
+    A group without dead letters has no dead-letter topic.
+    """
     mqs = [MessageQueue(dead_letter_topic(group), name, 0) for name in picture.configs(dead_letter_topic(group))]
     if not _all_known(picture, mqs):
         return None

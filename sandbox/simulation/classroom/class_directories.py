@@ -1,4 +1,4 @@
-"""Directories of a class, each like a sandbox's own: `sandbox.json`, `journal/`, a store for each broker."""
+"""The directories of a simulated class, each like a sandbox's: `sandbox.json`, `journal/`, a store for each broker."""
 
 import logging
 import multiprocessing
@@ -27,7 +27,7 @@ PIECE_BYTES = 4_096
 
 
 class Lesson(NamedTuple):
-    """The students' names, the duration in s, and the seed."""
+    """The parameters of a simulated lesson: the number of students, the duration in minutes, and the seed."""
 
     students: int
     minutes: float
@@ -39,7 +39,7 @@ class Lesson(NamedTuple):
 
 
 class Made(NamedTuple):
-    """One student's result; `killed`: left as by a killed server."""
+    """The directory made for one student.  `killed`: the state is that after a kill of the server."""
 
     name: str
     template: str
@@ -50,7 +50,10 @@ class Made(NamedTuple):
 
 
 def make_class(lesson: Lesson, out: Path, *, processes: int) -> Iterator[Made]:
-    """Students as they are ready, in any order.  Raises OSError where `out` cannot be written."""
+    """Make the directories of all students, and yield each when it is ready, in any order.
+
+    Raises OSError if `out` is not writable.
+    """
     with tempfile.TemporaryDirectory(prefix=".feeds-", dir=out) as shared:
         prepare_flights(Path(shared))  # sorting it for each student would take longer than the lesson
         yield from _made(lesson, out, Path(shared), processes)
@@ -76,9 +79,9 @@ def _made(lesson: Lesson, out: Path, shared: Path, processes: int) -> Iterator[M
 
 
 def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = None) -> Made:
-    """The result depends on seed and name only.  The directory appears when it is complete.
+    """Make the directory of one student.  It appears when it is complete.
 
-    `shared`: a home whose feeds are prepared.
+    The result depends on seed and name only.  `shared`: a data home whose feeds are prepared.
     """
     chance = Chance(f"class {lesson.seed}").fork(name)
     template, killed = chance.choice(TEMPLATES), chance.random() < KILLED_SHARE
@@ -119,7 +122,7 @@ def make_student(lesson: Lesson, name: str, out: Path, shared: Path | None = Non
 
 
 def write_sparse(path: Path, data: bytes) -> None:
-    """Ranges of zeros take no disk blocks, as in a broker's mapped files."""
+    """Write a file whose ranges of zeros take no disk blocks, as in a broker's mapped files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     nothing = bytes(PIECE_BYTES)
     with path.open("wb") as file:
@@ -132,6 +135,6 @@ def write_sparse(path: Path, data: bytes) -> None:
 
 
 def _be_quiet() -> None:
-    """Ignore SIGINT: the parent handles it.  Warnings are off, as students cause many."""
+    """Ignore SIGINT, which the parent handles, and turn off warnings, since students cause many."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger("sandbox").setLevel(logging.CRITICAL)

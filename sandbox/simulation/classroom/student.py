@@ -1,4 +1,4 @@
-"""One simulated student: actions in one sandbox, drawn from a seed."""
+"""A simulated student: actions in one sandbox, drawn from a seed."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -20,7 +20,7 @@ TAGS = ("paid", "late", "")
 
 
 class Todo(NamedTuple):
-    """An action at a time; `number` orders actions of equal time."""
+    """An action planned for a time; `number` orders actions of equal time."""
 
     at_s: float
     number: int
@@ -29,7 +29,10 @@ class Todo(NamedTuple):
 
 
 class Student:
-    """`play` runs for some seconds; `done` counts the actions executed."""
+    """A simulated student in one sandbox.
+
+    `play` executes actions for some seconds; `done` counts those executed.
+    """
 
     def __init__(self, world: World, chance: Chance) -> None:
         self._world = world
