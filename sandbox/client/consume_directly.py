@@ -1,4 +1,4 @@
-"""Consuming one message because an administrator asks (request 309), whatever its queue and offset."""
+"""Direct consumption of one message at an administrator's request (309), whatever its queue and offset."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ RESULTS = {
 
 @runtime_checkable
 class Listeners(Protocol):
-    """A consumer with a listener."""
+    """Consumer with a listener."""
 
     async def consume_directly(self, message: Message, broker: str) -> bytes: ...
 
