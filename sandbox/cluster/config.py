@@ -1,4 +1,4 @@
-"""Configuration of a host: numbers and names only."""
+"""Configuration of a host, with numbers and names only."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,10 @@ from sandbox.control.limits import HostLimits, SandboxLimits
 
 @dataclass(frozen=True, kw_only=True)
 class HostConfig:
-    """`sandbox_limits` are those of a new sandbox; `node_host` and the ports become part of stored records."""
+    """Configuration of a host.
+
+    `sandbox_limits` are those of a new sandbox; `node_host` and the ports become part of stored records.
+    """
 
     limits: HostLimits = field(default_factory=HostLimits)
     sandbox_limits: SandboxLimits = field(default_factory=SandboxLimits)

@@ -15,7 +15,7 @@ from sandbox.store.results import RecoveryReport
 
 
 class Context:
-    """Given to every node and actor of one sandbox."""
+    """Shared objects of one sandbox, passed to each of its nodes and actors."""
 
     def __init__(
         self,
