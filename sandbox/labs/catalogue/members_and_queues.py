@@ -91,7 +91,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
 
 
 def _after(evidence: Evidence) -> float:
-    """Seconds from the change to the last first assignment after it."""
+    """Return the seconds from the change until the last client received its first queues."""
     n = evidence.numbers
     if (changed := newest_change(evidence, n["topic"])) is None:
         return 0.0

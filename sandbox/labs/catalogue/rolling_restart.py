@@ -1,4 +1,4 @@
-"""Lab N9: restarting all members of a group with the fewest moves and duplicates."""
+"""Lab N9: restart of all members of a group with the fewest moves and duplicates."""
 
 from collections.abc import Callable
 
@@ -158,7 +158,7 @@ def _times(evidence: Evidence) -> Truth:
 
 
 def _again_in_all(evidence: Evidence) -> Truth:
-    """As the head of the Board counts: from the group's beginning."""
+    """Return the number of repeated deliveries since the group's beginning, as the header of the Board counts them."""
     return Truth(float(given_again(evidence, 0)))
 
 
@@ -168,7 +168,7 @@ def _of_crashes(evidence: Evidence) -> int:
 
 
 def _renew(end: Callable[[str], Acts], *labels: str) -> Acts:
-    """End and restart members one after another; each is away for a moment."""
+    """Return the script that ends and restarts members one after another, each after `AWAY_S`."""
     return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
@@ -184,7 +184,7 @@ def _set_lists(hands: Hands) -> None:
 
 
 def _times_in_journal(hands: Hands) -> int:
-    """The lines "took" of the followed queue since the first stop, counted."""
+    """Count the "acquired" lines of the followed queue in the journal since the first stop."""
     n, began = hands.numbers, hands.evidence.actions("StopActor")[0].seq
     return len(hands.evidence.of(QueueTaken, since=began, topic=n["topic"], queue_id=n["number"]))
 
