@@ -1,4 +1,4 @@
-"""All named limits (catalogue 6)."""
+"""Named limits (catalogue 6)."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxLimits:
-    """Limits of one sandbox.  Exceeding one gives the protocol's own refusal and a `LimitReached` fact."""
+    """Limits of one sandbox.  Exceeding one causes the protocol's own refusal and a `LimitReached` fact."""
 
     topics: int = 32
     queues_per_topic: int = 64
@@ -152,7 +152,7 @@ class RecordingLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class AttachedLimits:
-    """Limits of one attached cluster: the part that is shown, and the polling rate.  The rest is named, not shown."""
+    """Limits of one attached cluster: the part that is shown, and the polling rate.  The rest is only named."""
 
     clusters: int = 16  # of one server
     brokers: int = 64
