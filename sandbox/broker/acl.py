@@ -52,8 +52,9 @@ class AccessControl:
         self._take(config)
 
     def check(self, c: RemotingCommand, remote: str) -> None:
-        """Check signature and permissions of a request from `remote`.  Raises BrokerRefused (1) if it is not
-        allowed.
+        """Check signature and permissions of a request from `remote`.
+
+        Raises BrokerRefused (1) if it is not allowed.
         """
         ip = remote.rpartition(":")[0].strip("[]")
         if any(matches(ip) for matches in self._white):
@@ -71,8 +72,9 @@ class AccessControl:
         self._check_permissions(c, rules)
 
     def replace(self, config: AclConfig) -> None:
-        """Replace the whole configuration from the next request on.  Raises AclError if it is invalid; nothing
-        changes then.
+        """Replace the whole configuration from the next request on.
+
+        Raises AclError if it is invalid; nothing changes then.
         """
         self._take(config)
         self.version = self.version.next(self._clock.now_ms())
@@ -97,8 +99,9 @@ class AccessControl:
         return True
 
     def set_white_addresses(self, texts: tuple[str, ...]) -> None:
-        """Replace the patterns of addresses that need no signature.  Raises AclError if one is invalid or there are
-        too many.
+        """Replace the patterns of addresses that need no signature.
+
+        Raises AclError if one is invalid or there are too many.
         """
         if len(texts) > MAX_WHITE_ADDRESSES:
             raise AclError(f"there are at most {MAX_WHITE_ADDRESSES} white addresses")

@@ -52,8 +52,9 @@ def _one_of(texts: list[str]) -> Matches:
 
 
 def _range(text: str) -> Matches:
-    """Return the matcher of a range: the last parts may be `*`, the one before them a span, parts to the left
-    numbers.
+    """Return the matcher of an address range.
+
+    The last parts may be `*`, the one before them a span; parts to the left are numbers.
     """
     if ":" in text:
         return _range_v6(text)

@@ -306,8 +306,9 @@ class Broker:
 
     @property
     def offsets_due_ms(self) -> int | None:
-        """Time of the next write of `consumerOffset.json`, in ms; None without a timer.  Only changed offsets are
-        written.
+        """Time of the next write of `consumerOffset.json`, in ms; None without a timer.
+
+        Only changed offsets are written.
         """
         timer = self._timers.get("offsets")
         return None if timer is None else self._clock.ms_at(timer.when)

@@ -17,8 +17,9 @@ MAX_CALL_BYTES = 64 * 1024 * 1024  # of their bodies, which are kept until then
 
 
 class BrokerToClient:
-    """Sender of requests to clients, in the serialize type that the connection last used.  RocketMQ:
-    `Broker2Client`.
+    """Sender of requests to clients, in the serialize type that the connection last used.
+
+    RocketMQ: `Broker2Client`.
     """
 
     def __init__(self, connections: Connections, clock: Clock) -> None:

@@ -27,8 +27,9 @@ ROWS_PER_S = 500  # and then this many each second
 
 
 class ConfigFiles:
-    """Files of the five tables: read at start; topics and groups written at every change, the others every few
-    seconds.
+    """Files of the broker's five tables.
+
+    They are read at start.  Topics and groups are written at every change, the others every few seconds.
 
     Frequent changes of a long table are written together: creating a thousand topics would otherwise write the whole
     table a thousand times.  On a full disk the file is lost, not the table: the next change writes the file again.

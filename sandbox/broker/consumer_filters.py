@@ -65,8 +65,9 @@ class ConsumerFilterManager:
         return self.table.get((topic, group))
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
-        """Apply a heartbeat of a group: filters of its subscriptions are alive, the group's others are dead from now
-        on.
+        """Apply a heartbeat of a group.
+
+        Filters of its subscriptions are alive; the group's other filters are dead from now on.
         """
         named = set()
         for sub in subscriptions:

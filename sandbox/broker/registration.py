@@ -34,8 +34,9 @@ class NameServerLink:
             self._channel.send(command)
 
     def open(self, first: Callable[[], RemotingCommand]) -> None:
-        """Connect and send the request built by `first`.  If the connection fails, the next registration tries
-        again.
+        """Connect and send the request built by `first`.
+
+        If the connection fails, the next registration tries again.
         """
         if self._opening or self._closed:
             return
@@ -101,8 +102,9 @@ class Registration:
             self._timer = self._clock.call_later(self._config.register_first_ms / 1000, self._again)
 
     def stop(self, *, goodbye: bool) -> None:
-        """Stop registering; with `goodbye` unregister, without only disconnect (name servers notice the closed
-        connection).
+        """Stop registering; with `goodbye` also unregister at the name servers.
+
+        Without it, name servers only notice the closed connection.
         """
         if self._timer is not None:
             self._timer.cancel()

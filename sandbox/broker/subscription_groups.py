@@ -117,8 +117,9 @@ class SubscriptionGroupManager:
         return True
 
     def _totals(self) -> tuple[int, int]:
-        """Return the number of system groups, and of groups neither system nor built in.  Cached until the next
-        change.
+        """Return the number of system groups, and of groups neither system nor built in.
+
+        Cached until the next change.
         """
         if self._counted is None or self._counted[0] is not self.version:
             system = sum(name.startswith(SYSTEM_PREFIX) for name in self.table)

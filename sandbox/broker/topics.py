@@ -101,8 +101,9 @@ class TopicConfigManager:
             self._changed(None)
 
     def delete(self, topic: str) -> bool:
-        """Remove a topic; return False if it does not exist.  Its messages stay in the log until their files are
-        deleted.
+        """Remove a topic; return False if it does not exist.
+
+        Its messages stay in the log until their files are deleted.
         """
         gone = self.table.pop(topic, None)
         if gone is None:
@@ -167,8 +168,9 @@ class TopicConfigManager:
         }
 
     def load(self, content: Any) -> None:
-        """Load `topics.json`; built-in topics stay if the file lacks them.  Raises the errors that `JsonFile.load`
-        expects.
+        """Load `topics.json`; built-in topics stay if the file lacks them.
+
+        Raises the errors that `JsonFile.load` expects.
         """
         version = DataVersion.from_json(content.get("dataVersion", {}))
         topics = {

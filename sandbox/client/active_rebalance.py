@@ -72,8 +72,9 @@ class ActiveRebalance:
                 self.remove(mq, pq, "unsubscribed")
 
     def remove(self, mq: MessageQueue, pq: ProcessQueue, reason: str) -> None:
-        """Remove a queue from the table, because another member owns it now or this member stops.  Write
-        QueueDropped.
+        """Remove a queue from the table, because another member owns it now or this member stops.
+
+        Write QueueDropped.
         """
         member = self._member
         pq.dropped = True

@@ -55,8 +55,9 @@ class AssignedQueues:
         *,
         topic: str | None = None,
     ) -> None:
-        """Replace the assigned queues, of one topic or of all.  Queues that stay keep their state; the others are
-        dropped.
+        """Replace the assigned queues, of one topic or of all.
+
+        Queues that stay keep their state; the others are dropped.
         """
         assigned = sorted(queues)
         for mq in [mq for mq in self._table if topic in (None, mq.topic) and mq not in assigned]:

@@ -89,8 +89,9 @@ class ClientApi:
     # Routes and membership.
 
     async def route(self, address: str, topic: str) -> TopicRouteData:
-        """Return the topic's route from a name server.  Raises BrokerRefused (TOPIC_NOT_EXIST) if the topic is
-        unknown.
+        """Return the topic's route from a name server.
+
+        Raises BrokerRefused (TOPIC_NOT_EXIST) if the topic is unknown.
         """
         answer = await self._ask(address, RequestCode.GET_ROUTEINFO_BY_TOPIC, RouteHeader(topic))
         return TopicRouteData.decode(answer.body)

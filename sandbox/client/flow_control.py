@@ -60,8 +60,9 @@ class FlowControl:
         return True
 
     def crossed(self, pq: ProcessQueue, *, max_span: int | None) -> Limit | None:
-        """Return the first limit that the queue exceeds, or None.  `max_span` None ignores the span (orderly
-        consumers).
+        """Return the first limit that the queue exceeds, or None.
+
+        `max_span` None ignores the span (orderly consumers).
         """
         allowed, allowed_bytes = self._puller.threshold_for_queue, self._puller.threshold_bytes_for_queue
         if pq.count > allowed:

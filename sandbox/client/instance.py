@@ -151,9 +151,7 @@ class ClientInstance:
                 member.life.process_became("hung")
 
     def resume(self) -> None:
-        """Resume the process as SIGCONT does: first handle the commands that arrived, then run the timers that are
-        due.
-        """
+        """Resume the process as SIGCONT does: handle the commands that arrived, then run the timers that are due."""
         if self.state == "running" and self.clock.stopped:
             self.clock.wake()
             for member in self._members():
@@ -193,8 +191,9 @@ class ClientInstance:
 
     @property
     def timers(self) -> dict[str, int]:
-        """Return when each job of the timer table runs next, in ms.  The thread pool job, which does nothing, is
-        omitted.
+        """Return when each job of the timer table runs next, in ms.
+
+        The thread pool job, which does nothing, is omitted.
         """
         due = {name: self.clock.ms_at(job.due_s) for name, job in self._periodic.items() if name != "adjust pool"}
         if (rebalance_s := self._rebalance_alarm.due_s) is not None:
@@ -340,8 +339,9 @@ class ClientInstance:
             log.info("offsets of %s not persisted: %s", consumer.group, error)
 
     async def _adjust_thread_pools(self) -> None:
-        """Do nothing, once a minute, like Java's client: it compares the backlog with a threshold and calls an empty
-        method.
+        """Do nothing, once a minute.
+
+        Java's client compares the backlog with a threshold and calls an empty method.
         """
 
     async def _rebalance_service(self) -> None:

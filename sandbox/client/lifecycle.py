@@ -170,8 +170,9 @@ class Startable(ABC):
         await self.life.start(self._start)
 
     async def shutdown(self) -> None:
-        """Stop the member cleanly.  A hung process is resumed first; other members receive its unfinished messages
-        again.
+        """Stop the member cleanly.
+
+        A hung process is resumed first; other members receive its unfinished messages again.
         """
         await self.life.stop(self._stop)
 

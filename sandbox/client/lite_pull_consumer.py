@@ -29,13 +29,13 @@ EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 
 
 class LitePullConsumer(Startable):
-    """Consumer that fetches ahead from its queues and returns batches on `poll`.  RocketMQ:
-    `DefaultLitePullConsumer`.
+    """Consumer that fetches ahead from its queues and returns batches on `poll`.
 
-    The application calls either `subscribe` (the group shares the queues) or `assign` (fixed queues, even if other
-    members read them).  The messages of one `poll` count as consumed at a later one: at most every 5 s a poll notes
-    the offsets of earlier polls, and the 5 s timer of the process commits them.  A failure cannot be reported: the
-    consumer has no retry topic and sends nothing back.  A reset of the group (220) is ignored.
+    RocketMQ: `DefaultLitePullConsumer`.  The application calls either `subscribe` (the group shares the queues) or
+    `assign` (fixed queues, even if other members read them).  The messages of one `poll` count as consumed at a
+    later one: at most every 5 s a poll notes the offsets of earlier polls, and the 5 s timer of the process commits
+    them.  A failure cannot be reported: the consumer has no retry topic and sends nothing back.  A reset of the
+    group (220) is ignored.
     """
 
     def __init__(self, config: LitePullConsumerConfig, instance: ClientInstance) -> None:
@@ -91,8 +91,9 @@ class LitePullConsumer(Startable):
         self.assigned.forget(topic)
 
     def assign(self, queues: Iterable[MessageQueue]) -> None:
-        """Read exactly these queues, with all their messages.  Raises ClientError after a `subscribe`, or for no
-        queues.
+        """Read exactly these queues, with all their messages.
+
+        Raises ClientError after a `subscribe`, or for no queues.
         """
         assigned = sorted(queues)
         if not assigned:
@@ -333,8 +334,9 @@ class LitePullConsumer(Startable):
             self.offset_store.update_offset(state.mq, state.consume_offset, increase_only=False)
 
     async def _first_offset(self, mq: MessageQueue) -> int | None:
-        """Return the group's start offset.  Record it for a queue assigned by hand, because no rebalance records
-        those.
+        """Return the group's start offset.
+
+        Record it for a queue assigned by hand, because no rebalance records those.
         """
         start = await self.beginning(mq)
         if start.offset is not None and not self.subscriptions:

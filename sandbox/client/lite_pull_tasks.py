@@ -146,9 +146,7 @@ class LitePullTasks:
         return self._flow_control.crossed(state.pq, max_span=config.max_span)
 
     async def _next_offset(self, state: AssignedQueue) -> int | None:
-        """Return the offset that the application sought, else that after the last pull, else the group's start
-        offset.
-        """
+        """Return the sought offset, else that after the last pull, else the group's start offset; None if unknown."""
         if state.seek_offset is not None:
             offset, state.seek_offset = state.seek_offset, None
             state.consume_offset = offset

@@ -14,9 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class NameServers:
-    """Name servers of a client.  It starts with a random one and changes to the next if that fails (spec remoting
-    1.5).
-    """
+    """Name servers of a client: first a random one, then the next after each failure (spec remoting 1.5)."""
 
     def __init__(
         self,

@@ -73,10 +73,10 @@ class PluggedOffsetStore(OffsetMemory):
 def offset_store_for(
     wish: str | OffsetStore, group: str, model: MessageModel, instance: "ClientInstance"
 ) -> WatchedOffsetStore:
-    """Return the offset store for `wish`: the application's own, "memory", or RocketMQ's choice by model
-    ("default").
+    """Return the offset store that a consumer configures with `wish`.
 
-    Raises ClientError if a broadcasting member has no directory for its file.
+    It is the application's own store, "memory", or RocketMQ's choice by message model ("default").  Raises
+    ClientError if a broadcasting member has no directory for its file.
     """
     if not isinstance(wish, str):
         return PluggedOffsetStore(wish)

@@ -23,8 +23,9 @@ REPORT_PACKED_MS = 1_000
 
 
 class PullApi:
-    """Pulls of one consumer, with the node that the broker suggested last for each queue.  RocketMQ:
-    `PullAPIWrapper`.
+    """Pulls of one consumer, with the node that the broker suggested last for each queue.
+
+    RocketMQ: `PullAPIWrapper`.
     """
 
     def __init__(self, group: str, instance: "ClientInstance") -> None:

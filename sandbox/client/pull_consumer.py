@@ -112,8 +112,9 @@ class PullConsumer(Startable):
     # Queues and offsets.
 
     async def fetch_subscribe_queues(self, topic: str) -> list[MessageQueue]:
-        """Return all readable queues of the topic, also those of other members.  Raises ClientError if it is
-        unknown.
+        """Return all readable queues of the topic, also those of other members.
+
+        Raises ClientError if it is unknown.
         """
         return await self.instance.fetch_readable_queues(topic)
 

@@ -255,8 +255,7 @@ class PushConsumer(Startable):
         return sum(self.redelivered(mq, None) for mq in self.process_queues)
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> int:
-        """Count the messages of one queue passed to a listener at or above `beginning`, the next owner's start
-        offset.
+        """Count the messages of a queue that a listener received at or above `beginning`, the next start offset.
 
         `beginning` None means the last persisted offset, which is known to this member only.
         """

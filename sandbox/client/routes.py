@@ -67,8 +67,9 @@ class RouteTable:
         return nodes[other], other
 
     def broker_of_topic(self, topic: str) -> str | None:
-        """Return the address of one random broker of the topic: its master, else any of its slaves.  None without a
-        route.
+        """Return the address of one random broker of the topic: its master, else any of its slaves.
+
+        None without a route.
         """
         route = self._routes.get(topic)
         if route is None or not route.brokers:

@@ -38,9 +38,7 @@ class Send:
             raise
 
     async def in_turn(self, topic: str) -> SendResult:
-        """Send to the next queue in turn, with up to `retry_times` more attempts; a retry avoids the broker that
-        failed.
-        """
+        """Send to the next queue in turn; after a failure retry up to `retry_times`, at another broker if possible."""
         sender, config = self._sender, self._sender.config
         queues = await sender.queues(topic)
         last_broker: str | None = None

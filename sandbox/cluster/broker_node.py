@@ -31,10 +31,10 @@ NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut", "damaged")
 
 
 class BrokerNode:
-    """Broker and its machine.  It can be started, stopped, killed and hung; its files, clock and disk outlive its
-    process.
+    """Broker and its machine.
 
-    `state` is one of NODE_STATES.  `damaged`: tables on its disk that could not be read, so its last start was refused.
+    It can be started, stopped, killed and hung; its files, clock and disk outlive its process.  `state` is one of
+    NODE_STATES.  `damaged`: tables on its disk that could not be read, so its last start was refused.
     """
 
     def __init__(self, record: NodeRecord, context: Context, name_servers: list[str], ip: str) -> None:

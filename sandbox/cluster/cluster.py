@@ -279,9 +279,7 @@ class Cluster:
             self.disk_full.begin(error)
 
     def _pin_clock(self, opening: bool) -> None:
-        """Set the clock to rate 1 and, if the machine's time is ahead, to that time, because external clients use
-        it.
-        """
+        """Set the clock to rate 1 and, if it is behind, to the machine's time, because external clients use that."""
         if self.disk_full.why is not None:
             self.disk_full.rate_before = 1.0
             return

@@ -20,8 +20,9 @@ BATCH_MESSAGES = 32
 
 
 class Console:
-    """Producer of messages sent by hand.  Its process starts with the first message and lives until the sandbox
-    sleeps.
+    """Producer of messages sent by hand.
+
+    Its process starts with the first message and lives until the sandbox sleeps.
     """
 
     def __init__(self, context: Context, actors: Actors, name_servers: list[str]) -> None:

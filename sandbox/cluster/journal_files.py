@@ -70,8 +70,9 @@ class JournalFiles:
         self._listeners += listeners
 
     def start(self, draw: Callable[[], Mapping[str, Any]]) -> None:
-        """Write the first keyframe, and check every ten seconds for the next.  `draw` returns the snapshot of a
-        keyframe.
+        """Write the first keyframe, and check every ten seconds for the next.
+
+        `draw` returns the snapshot of a keyframe.
         """
         self._draw = draw
         self.keyframe()

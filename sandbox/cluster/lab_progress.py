@@ -62,8 +62,9 @@ class LabProgress:
         return int(self._cluster.record.lab.get("attempts", {}).get(lab, 0))
 
     def current(self, lab: str) -> Attempt:
-        """Return the attempt, up to the journal's newest entry.  Raises ActionRefused (409) if this lab is not in
-        progress.
+        """Return the attempt, up to the journal's newest entry.
+
+        Raises ActionRefused (409) if this lab is not in progress.
         """
         self.catch_up()
         if self.attempt is None or self.attempt.lab.slug != lab:
@@ -71,10 +72,9 @@ class LabProgress:
         return self.attempt
 
     def seq_of(self, action: Action) -> int | None:
-        """Return the seq of the `ActionTaken` of an answer received before, whose receipt is then sent again; else
-        None.
+        """Return the seq of the `ActionTaken` of an answer that was received before, else None.
 
-        Raises ActionRefused (409) if its key belongs to another answer.
+        Its receipt is then sent again.  Raises ActionRefused (409) if its key belongs to another answer.
         """
         if not isinstance(action, AnswerStep) or not action.key:
             return None

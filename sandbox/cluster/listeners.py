@@ -133,8 +133,9 @@ class Listeners:
             self._spawn(self.close())
 
     def admit_without_keys(self) -> None:
-        """Require no keys from the next request on.  Raises ActionRefused (409) while other machines reach an open
-        port.
+        """Require no keys from the next request on.
+
+        Raises ActionRefused (409) while other machines reach an open port.
         """
         if self.is_open:
             self._check_loopback()

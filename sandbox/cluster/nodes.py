@@ -60,10 +60,10 @@ class Nodes:
             node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
 
     def start(self) -> None:
-        """Start all nodes that were not down: name servers, masters, then slaves, which find masters by the name
-        servers.
+        """Start all nodes that were not down: name servers, masters, then slaves.
 
-        A broker whose tables cannot be read stays down; the others start.
+        Slaves find their masters by the name servers.  A broker whose tables cannot be read stays down; the others
+        start.
         """
         for name_server in self.name_servers:
             name_server.start()

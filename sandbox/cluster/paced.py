@@ -126,8 +126,9 @@ class PacedEnvironment:
         return LoopbackNetwork(self.sim, clock=clock)
 
     def submit(self, work: Callable[[], None], done: Done) -> None:
-        """Start a flush: `work` only names the files, a thread writes them through, `done` is called at its virtual
-        time.
+        """Start a flush and call `done` at its virtual time.
+
+        `work` only names the files; a thread writes them through.
         """
         collected: list[Synced] = []
         self._collected = collected

@@ -50,8 +50,9 @@ class MachineDisk(FileDisk):
             self._versions[path] = deque(list(self._versions[path])[-1:], maxlen=VERSIONS)
 
     def power_cut(self, flushed: Mapping[str, int]) -> None:
-        """Remove the data that a machine without power loses.  `flushed`: path of a mapped file → bytes that
-        survive.
+        """Remove the data that a machine without power loses.
+
+        `flushed`: path of a mapped file → bytes that survive.
         """
         for path, position in flushed.items():
             self._cut(path, position)

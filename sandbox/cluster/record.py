@@ -135,8 +135,9 @@ def _node(values: Any) -> NodeRecord:
 
 
 def _check_kinds(record: SandboxRecord) -> None:
-    """Raise TypeError if a field's value does not have the type of its default.  Nested values are checked when
-    opening.
+    """Raise TypeError if a field's value does not have the type of its default.
+
+    Nested values are checked when opening.
     """
     blank = SandboxRecord(slug="", template="", preset="", changes={}, seed="", nodes=[])
     for spec in fields(SandboxRecord):

@@ -132,9 +132,7 @@ def power_cut(cluster: Cluster, action: PowerCut) -> CarryOut:
 
 @executes(PromoteSlave)
 def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
-    """Restart a slave as master; the dead master gets the slave's id, so it restarts as a slave and not as a second
-    master.
-    """
+    """Restart a slave as master.  The dead master gets the slave's id, so that it restarts as a slave."""
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(
@@ -211,8 +209,9 @@ def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
 
 @executes(ForceUnlock)
 def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
-    """Release a queue lock.  Not in RocketMQ: there a lock ends when it is released, expires, or the broker
-    restarts.
+    """Release a queue lock.
+
+    Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts.
     """
     locks = _running(cluster, action.broker, 0).running.locks
     mq = MessageQueue(action.topic, action.broker, action.queue_id)

@@ -11,10 +11,10 @@ from sandbox.kernel.errors import SandboxError
 
 
 class Kind(NamedTuple):
-    """Kind of a channel.  `parts`: number of parts after the slug; `least_interval_s`: minimum time between two
-    readings.
+    """Kind of a channel.
 
-    None means that the channel is read with its page only.
+    `parts`: number of parts after the slug; `least_interval_s`: minimum time between two readings.  None means that
+    the channel is read with its page only.
     """
 
     parts: tuple[int, ...]

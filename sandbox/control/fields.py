@@ -32,8 +32,9 @@ class Between(NamedTuple):
 
 
 class TextUpTo(NamedTuple):
-    """Limit of a text: one line of at most `chars` characters.  RocketMQ separates properties with control
-    characters.
+    """Limit of a text: one line of at most `chars` characters.
+
+    RocketMQ separates properties with control characters.
     """
 
     chars: int

@@ -45,8 +45,9 @@ class Standing(NamedTuple):
 
     @property
     def state(self) -> str:
-        """State of the group by the known values.  They can be enough for a bad state; a good state needs all
-        values.
+        """State of the group by the known values.
+
+        They can be enough for a bad state; a good state needs all values.
         """
         state = self._known
         if state in _PARTLY and self.members_differ:

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Bell(Protocol):
-    """Signal of changes.  `ring` is called on the engine's thread, once per event: it must be very cheap and never
-    raise.
+    """Signal of changes.
+
+    `ring` is called on the engine's thread, once per event: it must be very cheap and never raise.
     """
 
     def ring(self) -> None: ...

@@ -90,8 +90,9 @@ class Engine:
         return self
 
     def stop(self, timeout_s: float = 5.0) -> bool:
-        """Stop the engine; return True if everything was closed in time.  Otherwise the rest is left as after a
-        crash.
+        """Stop the engine; return True if everything was closed in time.
+
+        Otherwise the rest is left as after a crash.
         """
         thread, loop = self._thread, self._loop
         if thread is None or loop is None or not thread.is_alive():

@@ -54,10 +54,9 @@ class Histories:
         return has_history(template, self._config) and not (self.place(template, preset) / FILES).exists()
 
     def copy(self, template: str, preset: str) -> Path | None:
-        """Return a copy from which `begin` creates a sandbox; None if there is no complete history, or no disk
-        space.
+        """Return a copy from which `begin` creates a sandbox.
 
-        A damaged history is removed, so that it is made again.
+        None if there is no complete history, or no disk space.  A damaged history is removed, so that it is made again.
         """
         if not has_history(template, self._config):
             return None

@@ -323,9 +323,7 @@ class Host:
         return reads
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
-        """Read one channel after the other and stop after `budget_s`, so that an expensive one delays only those
-        after it.
-        """
+        """Read one channel after the other until `budget_s` is used; an expensive one delays only those after it."""
         now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
         reads: list[Read] = []
@@ -436,10 +434,7 @@ class Host:
 
 
 def awake_cap(config: HostConfig) -> int:
-    """Return the maximum number of awake sandboxes on this machine.
-
-    Sets the soft limit of file descriptors to the hard limit.
-    """
+    """Return how many sandboxes the machine can keep awake.  Sets the soft limit of descriptors to the hard one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -104,8 +104,9 @@ class LeaseTable(Protocol):
         """
 
     def retire(self, engine: str) -> None:
-        """Remove an engine that has closed everything; sandboxes it did not give back stay as clean as they were
-        claimed.
+        """Remove an engine that has closed everything.
+
+        Sandboxes that it did not give back stay as clean as they were claimed.
         """
 
     def claim(self, slug: str, engine: str) -> Held:

@@ -86,9 +86,7 @@ class Pace:
         paced.on_late = self._on_late
 
     def turn(self, fn: Callable[[], T]) -> T:
-        """Call `fn` between two turns of the loop and return its value, at the machine's time unless the loop is
-        late.
-        """
+        """Call `fn` between two turns of the loop and return its value; if possible at the machine's time."""
         if self._paced.sim.is_running():
             return fn()
         self.catch_up()

@@ -77,8 +77,9 @@ class EnginePort:
         return self._turn(lambda: self._host.branches.show(slug))
 
     def recipe(self, slug: str, at: int) -> "Future[RunOrder]":
-        """Return the recipe of the run up to event `at`, without its journal.  404 no such sandbox or event, 409,
-        422.
+        """Return the recipe of the run up to event `at`, without its journal.
+
+        404 no such sandbox or event, 409, 422.
         """
         return self._run(lambda: self._host.branches.recipe(slug, at))
 
@@ -98,8 +99,9 @@ class EnginePort:
         return self._run(lambda: self._host.drain(moved))
 
     def wake(self, slug: str) -> "Future[OpenedRow]":
-        """Open a sleeping sandbox; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be
-        opened.
+        """Open a sleeping sandbox; the value is its `status` row.
+
+        404 unknown, 503 no room, 409 it cannot be opened.
         """
         return self._run(lambda: self._host.wake(slug))
 

@@ -64,8 +64,9 @@ class Slot:
         return {port_of(node.own or node.address) for node in nodes}
 
     def opened(self, sandbox: "Sandbox", now_s: float) -> None:
-        """Record that the sandbox is open.  Its idle time begins at `now_s` of the machine, because opening counts
-        as a view.
+        """Record that the sandbox is open.
+
+        Its idle time begins at `now_s` of the machine, because opening counts as a view.
         """
         self.sandbox, self.state, self.why_failed, self.looked_s = sandbox, "live", None, now_s
         for bell in self._bells:

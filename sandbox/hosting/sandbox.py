@@ -112,8 +112,9 @@ class Sandbox:
             log.warning("%s is awake, and its ports stay closed: %s", self.slug, error)
 
     def _run_setup(self) -> None:
-        """Run the template's setup actions.  After a kill during the setup, actions already done are refused and
-        skipped.
+        """Run the template's setup actions.
+
+        After a kill during the setup, actions already done are refused and skipped.
         """
         for action in template_of(self.record.template).setup:
             try:
@@ -124,8 +125,9 @@ class Sandbox:
         self.record.built = True
 
     async def close(self, reason: str, *, came: Position | None = None) -> None:
-        """Stop the actors, then the brokers, then the clock, all cleanly.  `came`: position of the request in the
-        run.
+        """Stop the actors, then the brokers, then the clock, all cleanly.
+
+        `came`: position of the request in the run.
         """
         cluster, record = self.cluster, self.record
         self._keep_snapshot()

@@ -18,10 +18,9 @@ def sums_of(directory: Path) -> Sums:
 
 
 def copy_directory(source: Path, target: Path, *, without: tuple[str, ...] = ()) -> Sums:
-    """Copy a directory with modes and times of its files to a new `target`; return sizes and checksums.  Raises
-    OSError.
+    """Copy a directory with modes and times of its files to a new `target`; return sizes and checksums.
 
-    `without`: prefixes of names at the top of `source` to omit.
+    Raises OSError.  `without`: prefixes of names at the top of `source` to omit.
     """
     sums: Sums = {}
     target.mkdir()

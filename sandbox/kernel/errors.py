@@ -91,10 +91,10 @@ class StoreFull(StoreError):
 
 
 class TablesDamaged(StoreError):
-    """Error: tables of a broker and their backups cannot be read.  Restore the files, or accept the loss of the
-    tables.
+    """Error: tables of a broker and their backups cannot be read.
 
-    `reads`: a `store.json_files.TableRead` for each; the message names the files.
+    Restore the files, or accept the loss of the tables.  `reads`: a `store.json_files.TableRead` for each; the
+    message names the files.
     """
 
     def __init__(self, reads: tuple[Any, ...]) -> None:

@@ -65,11 +65,11 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Step of a lab.  `check` returns if the expected events have occurred; its texts may contain numbers of the
-    lab.
+    """Step of a lab.
 
-    `watch`: what to look at; `mark`: its place on the Board (`queue:broker-a:3`, `header:lag`, `member:A`).  `rate`:
-    of the clock while the step waits.
+    `check` returns if the expected events have occurred; its texts may contain numbers of the lab.  `watch`: what to
+    look at; `mark`: its place on the Board (`queue:broker-a:3`, `header:lag`, `member:A`).  `rate`: of the clock
+    while the step waits.
     """
 
     title: str

@@ -167,8 +167,9 @@ class _Names:
         return rewrite
 
     def rewritten(self, field: str, value: Any, numbers: str) -> str | None:
-        """Return the source text of a field that is a known name, else None.  `numbers`: the variable with the lab's
-        numbers.
+        """Return the source text of a field that is a known name, else None.
+
+        `numbers`: the variable with the lab's numbers.
         """
         if field not in KINDS or not isinstance(value, str):
             return None

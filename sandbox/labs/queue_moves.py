@@ -95,8 +95,9 @@ def needless(moves: list[Move]) -> int:
 
 
 def given_again(evidence: Evidence, since: int) -> int:
-    """Count the deliveries, after `since`, of messages that a listener of the group had received before, in any
-    outcome.
+    """Count the deliveries, after `since`, of messages that a listener of the group had received before.
+
+    Their outcome does not matter.
     """
     n = evidence.numbers
     delivered: set[tuple[str, int]] = set()

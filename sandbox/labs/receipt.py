@@ -9,10 +9,10 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class Receipt(NamedTuple):
-    """Receipt of an answer.  `digest`: SHA-256 in hex of the attempt's journal lines up to and including this
-    answer.
+    """Receipt of an answer.
 
-    `key`: the sender's name for the answer; empty without one.
+    `digest`: SHA-256 in hex of the attempt's journal lines up to and including this answer.  `key`: the sender's
+    name for the answer; empty without one.
     """
 
     step: int

@@ -23,15 +23,17 @@ def act_all(acts: Acts, hands: Hands) -> None:
 
 
 def act(action: Callable[[Numbers], Action]) -> Acts:
-    """Return the act that executes an action made from the lab's numbers: `act(lambda n:
-    StartConsumer(group=n["group"]))`.
+    """Return the act that executes an action made from the lab's numbers.
+
+    `act(lambda n: StartConsumer(group=n["group"]))`.
     """
     return lambda hands: hands.act(action(hands.numbers))
 
 
 def wait(seconds: float | str) -> Acts:
-    """Return the act that waits seconds of the sandbox's clock; a text names a number of the lab:
-    `wait("before_s")`.
+    """Return the act that waits seconds of the sandbox's clock.
+
+    A text is the name of a number of the lab: `wait("before_s")`.
     """
     return lambda hands: hands.wait(hands.numbers[seconds] if isinstance(seconds, str) else seconds)
 

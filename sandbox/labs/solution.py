@@ -67,8 +67,9 @@ class Solution:
         return Solution(*self.steps[: step - 1], changed, *self.steps[step:])
 
     def wrong(self, name: str, misconception: str, sentence: str) -> "Mistake":
-        """Return the start of a wrong script: `SOLUTION.wrong("late", "a crash always repeats", LATE).at(2,
-        do=wait(60))`.
+        """Return the start of a wrong script; `at` completes it.
+
+        `SOLUTION.wrong("late", "a crash always repeats", LATE).at(2, do=wait(60))`.
         """
         return Mistake(self, name, misconception, sentence)
 

@@ -1,5 +1,6 @@
-"""Marks of texts for translation.  Text and values are passed separately; the site formats them in the reader's
-language.
+"""Marks of texts for translation.
+
+Text and values are passed separately; the site formats them in the reader's language.
 """
 
 

@@ -33,8 +33,9 @@ class AclAdminProcessor:
         }
 
     def put(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Create or change an account.  Missing fields of an existing account keep their value; only `admin` is
-        always set.
+        """Create or change an account.
+
+        Missing fields of an existing account keep their value; only `admin` is always set.
         """
         refused = ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED
         access = self._access(refused)

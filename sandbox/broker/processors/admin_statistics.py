@@ -67,9 +67,7 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=ConsumeStats(rows, tps).encode())
 
     def all_consume_stats(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Answer with the offsets of every configured group, by topic, in each topic's write queues, as RocketMQ
-        does.
-        """
+        """Answer with the offsets of every configured group, by topic, in the write queues (as RocketMQ does)."""
         header = AllConsumeStatsHeader.from_ext(c.ext)
         groups: list[tuple[str, tuple[ConsumeStats, ...]]] = []
         lag = 0
@@ -87,8 +85,10 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=body.encode())
 
     def time_spans(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Answer with the store times of the oldest, newest and last consumed message of each write queue, and its
-        delay.
+        """Answer with the time span of each write queue: store times of the oldest, newest and last consumed
+        message.
+
+        It also has the delay: the time for which the next message waits.
         """
         header = TopicGroupHeader.from_ext(c.ext)
         topic = self._parts.topics.get(header.topic)

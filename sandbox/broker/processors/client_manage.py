@@ -68,8 +68,9 @@ class ClientManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {})
 
     def check(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Check a filter expression: tag expressions pass, others must compile and need property filtering on this
-        broker.
+        """Check if the broker can evaluate a filter expression.
+
+        Tag expressions pass; others must compile, and need property filtering on this broker.
         """
         asked = CheckClientBody.decode(c.body).subscription
         kind = asked.expression_type or TAG

@@ -35,8 +35,9 @@ class DetailsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=dumps(config.to_json()))
 
     def group(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Answer with a group's configuration.  If groups are created automatically, this creates it, as in
-        RocketMQ.
+        """Answer with a group's configuration.
+
+        If groups are created automatically, this creates it, as in RocketMQ.
         """
         config = self._parts.subscription_groups.find(text(c.ext, "group"))
         if config is None:

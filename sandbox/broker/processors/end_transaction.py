@@ -70,8 +70,9 @@ class EndTransactionProcessor:
             self._parts.connections.send(channel, c.reply(ResponseCode.SUCCESS))
 
     def _remove(self, half: StoredMessage, header: EndTransactionHeader) -> None:
-        """Store the op message that ends the half message; if that fails, the half message stays open without an
-        error.
+        """Store the op message that ends the half message.
+
+        If that fails, the half message stays open, and the sender gets no error.
         """
         done = self._parts.store.put_quietly(op_message(half, self._parts.clock.now_ms(), self._store_host))
         if done.status is not PutMessageStatus.PUT_OK:
@@ -84,8 +85,9 @@ class EndTransactionProcessor:
         )
 
     def _half_of(self, header: EndTransactionHeader) -> StoredMessage:
-        """Return the half message at the header's offsets.  Raises BrokerRefused (1) if it does not match the
-        header.
+        """Return the half message at the header's offsets.
+
+        Raises BrokerRefused (1) if it does not match the header.
         """
         half = self._parts.store.read_message(header.physical_offset)
         complaint = None
@@ -100,8 +102,9 @@ class EndTransactionProcessor:
         return half
 
     def _final(self, half: StoredMessage) -> InboundMessage:
-        """Build the message to commit.  Raises BrokerRefused (1) if the half message's properties name no
-        destination.
+        """Build the message to commit.
+
+        Raises BrokerRefused (1) if the half message's properties name no destination.
         """
         try:
             return committed(half)

@@ -57,8 +57,9 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS, body=KVTable(dict(sorted(self.figures().items()))).encode())
 
     def figures(self) -> dict[str, str]:
-        """Return the runtime figures as texts.  Thread pool queues are always empty, because this broker has no
-        pools.
+        """Return the runtime figures as texts.
+
+        Thread pool queues are always empty, because this broker has no pools.
         """
         parts, store, stats = self._parts, self._parts.store, self._parts.stats
         at_s, taken = stats.now_s(), store.stats

@@ -157,9 +157,7 @@ class SendProcessor:
     def _special(
         self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int, host: bytes
     ) -> InboundMessage:
-        """Build the record of a retry, delayed or half message, which is stored in another topic than the requested
-        one.
-        """
+        """Build the record of a retry, delayed or half message, which is stored in another topic."""
         properties, topic = props.decode(header.properties), header.topic
         if topic.startswith(names.RETRY_PREFIX):
             topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, properties)

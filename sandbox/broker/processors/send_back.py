@@ -22,8 +22,9 @@ FIRST_RETRY_LEVEL = 3
 
 
 class SendBackProcessor:
-    """Handler of sent-back messages.  RocketMQ: `SendMessageProcessor.asyncConsumerSendMsgBack` (spec
-    broker-behaviour 2.2).
+    """Handler of sent-back messages.
+
+    RocketMQ: `SendMessageProcessor.asyncConsumerSendMsgBack` (spec broker-behaviour 2.2).
     """
 
     def __init__(self, parts: BrokerParts) -> None:

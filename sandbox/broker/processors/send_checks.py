@@ -63,8 +63,9 @@ class SendChecks:
     def retry_or_dead_letter(
         self, c: RemotingCommand, header: SendHeader, queue_id: int, properties: dict[str, str]
     ) -> tuple[str, int]:
-        """Return topic and queue of a message for a retry topic: that topic, or the dead-letter topic after too many
-        retries.
+        """Return topic and queue id for a message sent to a retry topic.
+
+        After too many retries this is the dead-letter topic.
         """
         group = header.topic[len(names.RETRY_PREFIX) :]
         config = self._parts.subscription_groups.find(group)
@@ -80,10 +81,10 @@ class SendChecks:
         return topic.topic, 0
 
     def is_transaction(self, header: SendHeader, properties: dict[str, str]) -> bool:
-        """Return True if this is a half message.  Raises BrokerRefused (16) if the configuration forbids
-        transactions.
+        """Return True if this is a half message.
 
-        A delayed retry is no half message, whatever its flag: clients before 4.6.1 left the flag set in retries.
+        Raises BrokerRefused (16) if the configuration forbids transactions.  A delayed retry is no half message,
+        whatever its flag: clients before 4.6.1 left the flag set in retries.
         """
         if properties.get(props.TRAN_MSG, "").lower() != "true" or (
             header.reconsume_times > 0 and delay_level(properties) > 0

@@ -184,8 +184,7 @@ class TransactionCheckService:
         return self._config.transaction_timeout_ms if own == -1 else own * 1000
 
     def _leave_alone(self, walk: "_Walk", half: StoredMessage, properties: dict[str, str]) -> Next:
-        """Put a half message within its producer's immunity time at the end of its queue, unless its first copy has
-        ended.
+        """Put a half message within its immunity time at the end of its queue, unless its first copy has ended.
 
         The put counts as a check, and an end that was stored before this run is no longer read: both as in 4.9.8.
         """

@@ -56,10 +56,10 @@ class OpenTransactions:
         self._journal.write(TransactionChecked(half.producer_group, half.transaction_id, half.checks, client_id))
 
     def ended(self, half: HalfMessage, outcome: str, by: str) -> None:
-        """Write the end of a transaction and remove it.  `outcome`: commit, rollback, discarded; `by`: producer,
-        check.
+        """Write the end of a transaction and remove it.
 
-        The end of an older copy does not remove the newer one.
+        `outcome`: commit, rollback, discarded; `by`: producer, check.  The end of an older copy does not remove the
+        newer one.
         """
         self.forget(half)
         self._journal.write(

@@ -54,8 +54,9 @@ class BrokerRuntime(NamedTuple):
 
     @property
     def earliest_store_ms(self) -> int | None:
-        """Store time of the oldest message.  None if the broker has no message; from 4.9 also while its log is under
-        8 MiB.
+        """Store time of the oldest message.
+
+        None if the broker has no message; from 4.9 also while its log is under 8 MiB.
         """
         stored_ms = _whole(self.texts.get("earliestMessageTimeStamp"))
         return None if stored_ms is None or stored_ms < 0 else stored_ms

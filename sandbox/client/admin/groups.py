@@ -97,10 +97,10 @@ class GroupQuestions:
     async def offsets_in_memory(
         self, address: str, group: str, topic: str, *, client_id: str | None = None
     ) -> dict[str, dict[MessageQueue, int]]:
-        """Return the offsets that members would commit now, by client id (223; the broker asks each member with
-        221).
+        """Return the offsets that members would commit now, by client id (223).
 
-        Raises BrokerRefused with code 1 if no member is online, or if one of them is not a Java client.
+        The broker asks each member with 221.  Raises BrokerRefused with code 1 if no member is online, or if one of
+        them is not a Java client.
         """
         body = await self._requests.read(
             address,

@@ -88,11 +88,10 @@ class MessageQuestions:
         end_ms: int = END_OF_TIME_MS,
         most: int = MAX_FOUND,
     ) -> tuple[StoredMessage, ...]:
-        """Return the newest `most` messages with this key, stored from `begin_ms` to `end_ms`, in the broker's order
-        (12).
+        """Return the newest `most` messages with this key, in the broker's order (12).
 
-        The broker's index keeps hashes of keys.  This method removes messages whose hash collides but whose keys
-        differ.
+        Only messages stored from `begin_ms` to `end_ms` are returned.  The broker's index keeps hashes of keys.
+        This method removes messages whose hash collides but whose keys differ.
         """
         messages = await self._query(address, QueryMessageHeader(topic, key, most, begin_ms, end_ms))
         return tuple(
@@ -164,9 +163,7 @@ class MessageQuestions:
     async def queue_entries(
         self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED, group: str | None = None
     ) -> QueueEntries:
-        """Return entries of a consume queue from index `first` on (321); with a group, also the group's
-        subscription.
-        """
+        """Return entries of a consume queue from index `first` on (321), and the subscription of `group` if set."""
         return await self._requests.read(
             address,
             RequestCode.QUERY_CONSUME_QUEUE,

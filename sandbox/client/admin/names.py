@@ -49,8 +49,9 @@ class NameServerQuestions:
         return (await self._read(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, _topics)).topics
 
     async def route(self, topic: str) -> TopicRouteData:
-        """Return the brokers and queues of a topic (105).  Raises BrokerRefused with code 17 if the topic is
-        unknown.
+        """Return the brokers and queues of a topic (105).
+
+        Raises BrokerRefused with code 17 if the topic is unknown.
         """
         return await self._read(
             RequestCode.GET_ROUTEINFO_BY_TOPIC,
@@ -63,8 +64,9 @@ class NameServerQuestions:
         return _masters((await self.route(topic)).brokers)
 
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
-        """Delete the topic's registrations at every name server (216).  A broker that still has the topic registers
-        it again.
+        """Delete the topic's registrations at every name server (216).
+
+        A broker that still has the topic registers it again.
         """
         for address in self.addresses:
             await self.requests.ask(

@@ -28,8 +28,9 @@ class TopicQuestions:
         return {MessageQueue(*queue): row for queue, row in stats.queues.items()}
 
     async def config(self, address: str, topic: str) -> TopicConfig:
-        """Return the topic's queue counts and permission (351).  5.x and our broker answer; 4.9 raises
-        NotKnownThere.
+        """Return the topic's queue counts and permission (351).
+
+        5.x and our broker answer; 4.9 raises NotKnownThere.
         """
         return await self._requests.read(
             address, RequestCode.GET_TOPIC_CONFIG, TopicHeader(topic), lambda c: _config(c.body)

@@ -7,8 +7,9 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueAveragelyByCircle:
-    """Strategy AVG_BY_CIRCLE: of n members each owns every n-th queue, so each broker's queues spread over all
-    members.
+    """Strategy AVG_BY_CIRCLE: of n members each owns every n-th queue.
+
+    So the queues of one broker spread over all members.
     """
 
     name = "AVG_BY_CIRCLE"

@@ -23,10 +23,10 @@ class AllocateMessageQueueStrategy(Protocol):
 
 
 def is_member(client_id: str, queues: Sequence[MessageQueue], clients: Sequence[str]) -> bool:
-    """Return True if `client_id` is in `clients`.  A member whose heartbeat has not reached the broker owns no
-    queue.
+    """Return True if `client_id` is in `clients`.
 
-    Raises ClientError where Java throws (spec client-behaviour 5.1): no client id, no queues, or no members.
+    A member whose heartbeat has not reached the broker owns no queue.  Raises ClientError where Java throws (spec
+    client-behaviour 5.1): no client id, no queues, or no members.
     """
     if not client_id:
         raise ClientError("queues cannot be assigned to a member without a client id")

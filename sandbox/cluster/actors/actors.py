@@ -95,9 +95,7 @@ class Actors:
         return actor
 
     def find(self, name: str) -> Actor | None:
-        """Return an actor by label, client id (the first process with it) or `<client id> <label>`; None without
-        one.
-        """
+        """Return an actor by label, client id (the first process with it) or `<client id> <label>`, or None."""
         actors = self.by_label.values()
         return (
             self.by_label.get(name)
@@ -106,10 +104,7 @@ class Actors:
         )
 
     def names_of(self, client_id: str) -> str | None:
-        """Return the labels of the live processes with this client id: `A`, or `A/B`.
-
-        Without a live one, return the last label with that id; None if no actor had it.
-        """
+        """Return the labels of the live processes with this client id (`A`, `A/B`), or the last label that had it."""
         living = sorted(actor.label for actor in self.by_label.values() if actor.client_id == client_id and actor.lives)
         return "/".join(living) or self.label_of(client_id)
 

@@ -28,7 +28,7 @@ GroupMember = PushConsumer | PullConsumer | LitePullConsumer
 
 
 class ConsumerActor:
-    """In-process consumer.  `settings` apply to the next process; `listener` is None before the first start.
+    """Consumer in this process.  `settings` apply to the next process; `listener` is None before the first start.
 
     `state` is one of MEMBER_STATES.
     """
@@ -161,10 +161,9 @@ class ConsumerActor:
         return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
-        """Count the messages its listener received at or above `beginning`, the next owner's start offset:
-        (finished, begun).
+        """Count the messages of a queue that its listener received at or above `beginning`: (finished, begun).
 
-        `beginning` None: the next owner starts at the offset that this member committed.
+        `beginning` is the next owner's start offset; None means the offset that this member committed.
         """
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
         if pq is None or self.consumer is None:
@@ -285,8 +284,7 @@ def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy)
 def lite_pull_config(
     settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy
 ) -> LitePullConsumerConfig:
-    """Build a lite pull consumer's configuration: RocketMQ's defaults, the preset's thresholds, the actor's
-    settings.
+    """Build a lite pull consumer's configuration: defaults, the preset's thresholds, the actor's settings.
 
     Raises ClientError if a value is not allowed.
     """

@@ -88,11 +88,11 @@ def _write_in_time_order(path: Path, is_over: Callable[[], bool]) -> None:
 
 
 def _in_time_order(is_over: Callable[[], bool]) -> Iterator[list[str]]:
-    """Yield the lines of each day: scheduled minute, carrier, flight, tail number, origin, destination, delays,
-    distance.
+    """Yield the sorted lines of each day.
 
-    Each line is one string: tuples would cost 200 MB that a server does not get back.  Each day is sorted alone,
-    because sorting the whole year at once would block the interpreter, and with it the engine, for 0.5 s.
+    A line has scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.  Each line is
+    one string: tuples would cost 200 MB that a server does not get back.  Each day is sorted alone, because sorting
+    the whole year at once would block the interpreter, and with it the engine, for 0.5 s.
     """
     days: dict[str, list[str]] = {}
     with zipfile.ZipFile(_table()) as archive, archive.open("flights.csv") as raw:

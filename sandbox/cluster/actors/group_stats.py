@@ -95,8 +95,9 @@ class GroupStats:
         return self._done.per_s(int(self._clock.monotonic()))
 
     def delays_ms(self) -> tuple[int | None, int | None]:
-        """Return median and 99th percentile of the ms from store to success, of the last 200 messages; None before
-        the first.
+        """Return median and 99th percentile of the time from store to success, in ms.
+
+        They are of the last 200 messages; None before the first.
         """
         if self._percentiles[0] != self._noted and self._delays_ms:
             ordered = sorted(self._delays_ms)

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class ProducerActor:
-    """In-process producer.  `state`: starting, running, hung, stopping, stopped, crashed."""
+    """Producer in this process.  `state`: starting, running, hung, stopping, stopped, crashed."""
 
     kind = "producer"
 

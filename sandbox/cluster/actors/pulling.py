@@ -159,10 +159,10 @@ class PullLoop:
 
 
 class PollLoop:
-    """Main loop that polls and consumes in turn; the consumer commits.  RocketMQ: the example of a lite pull
-    consumer.
+    """Main loop that polls and consumes in turn; the consumer commits.
 
-    Its listener cannot refuse a message: every polled message counts as consumed.
+    RocketMQ: the example of a lite pull consumer.  Its listener cannot refuse a message: every polled message counts
+    as consumed.
     """
 
     def __init__(self, consumer: LitePullConsumer, listener: ActorListener) -> None:

@@ -57,9 +57,7 @@ class Repeats:
             self._look(crash)
 
     def note(self, entry: Entry) -> None:
-        """Update the expected redeliveries from a journal entry: the next owner's start offset, or a reset of the
-        group.
-        """
+        """Update the expected redeliveries from the next owner's start offset, or from a reset of the group."""
         event = entry.event
         if isinstance(event, QueueTaken):
             mq = MessageQueue(event.topic, event.broker, event.queue_id)

@@ -41,8 +41,9 @@ class MessageSender:
     async def send(
         self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None
     ) -> bool:
-        """Send one message within the sandbox's rate limit; return False if all retries failed (the journal has the
-        cause).
+        """Send one message within the sandbox's rate limit; return False if all retries failed.
+
+        The journal has the cause of a failure.
         """
         wait_s = self._pace.wait_s(self._label)
         if wait_s > 0:

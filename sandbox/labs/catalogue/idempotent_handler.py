@@ -43,9 +43,7 @@ def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
-    """Return the successes of the step's burst, the number of rows their handlers inserted, and of distinct
-    messages.
-    """
+    """Return the successes of the step's burst, and the counts of inserted rows and of distinct messages."""
     done = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     inserted = sum(row.handler != UPSERT for row in done)
     upserted = {row.key for row in done if row.handler == UPSERT}

@@ -134,8 +134,9 @@ def _drained_s(evidence: Evidence) -> float:
 
 
 def _drain_s(evidence: Evidence) -> float:
-    """Return the seconds to drain the lag at the time of the prediction; the producer may have sent more until its
-    rate was 0.
+    """Return the seconds to drain the lag at the time of the prediction.
+
+    The producer may have sent more messages until its rate was 0.
     """
     change = _rate_set(evidence)
     predictions = evidence.of(PredictionGiven, since=0)

@@ -87,9 +87,7 @@ def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[Sen
 def _once_learned(
     evidence: Evidence, change: Seen[RouteChanged], text: str, *rests_on: Seen[Any], **values: Any
 ) -> Verdict:
-    """Return the verdict "met" once all clients have the changed route, with the seconds until the first and last
-    had it.
-    """
+    """Return the verdict "met" once all clients have the changed route, with the first and last delay in s."""
     learned = _learned(evidence, change.seq)
     if left := [label for label in (SHOP, *MEMBERS) if label not in learned]:
         return Verdict.not_yet(
@@ -128,8 +126,9 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
 
 
 def _last_heartbeat(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
-    """Return the last registration before the hang, or the hang itself if the journal's valve left out the
-    registrations.
+    """Return the last registration before the hang.
+
+    If the journal's valve skipped the registrations, return the hang itself.
     """
     entries = [
         entry for entry in evidence.of(BrokerRegistered, since=0, broker=BROKER, broker_id=0) if entry.seq < hang.seq

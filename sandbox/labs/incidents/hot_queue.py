@@ -28,8 +28,9 @@ def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
 
 
 def _share_of(actor: str, messages: int) -> Find:
-    """Return a `Find` for the time when `messages` were stored since a producer's start, with the hottest queue's
-    share.
+    """Return a `Find` for the event after `messages` were stored since a producer's start.
+
+    Its value is the hottest queue's share of them in percent.
     """
 
     def find(evidence: Evidence) -> Moment | None:

@@ -29,8 +29,9 @@ Find = Callable[[Evidence], Moment | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Marker:
-    """Named event of an incident.  `find` returns None before it occurs.  `question`: shown before the reader
-    continues.
+    """Named event of an incident.
+
+    `find` returns None before it occurs.  `question`: shown before the reader continues.
     """
 
     title: str

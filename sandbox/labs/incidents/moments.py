@@ -78,8 +78,9 @@ def lag_reaches(group: str, topic: str, messages: int) -> Find:
 
 
 def lag_falls(group: str, topic: str, messages: int, *, after: Find) -> Find:
-    """Return a `Find` for the first event after `after` with a lag of at most `messages`; its text may contain
-    `lag`.
+    """Return a `Find` for the first event after `after` with a lag of at most `messages`.
+
+    Its text may contain `lag`.
     """
 
     def find(evidence: Evidence) -> Moment | None:

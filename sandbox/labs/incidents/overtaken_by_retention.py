@@ -22,9 +22,7 @@ FASTER = act("ChangeActor", actor="A")
 
 
 def leap(evidence: Evidence) -> Moment | None:
-    """Return the commit with which the group continues at the corrected offset; `lost`: the number of skipped
-    messages.
-    """
+    """Return the commit with which the group continues at the corrected offset; `lost`: skipped messages."""
     moved = fact(OffsetMoved, lambda event: event.group == GROUP)(evidence)
     if moved is None:
         return None

@@ -1,5 +1,6 @@
-"""Incident: retries pile up after a bad release; every message is refused, sent to the retry topic, and counts as
-consumed.
+"""Incident: retries pile up after a bad release.
+
+Every message is refused, sent to the retry topic, and counts as consumed.
 """
 
 from sandbox.control.actions import ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
@@ -34,9 +35,7 @@ def _first_refused(evidence: Evidence) -> Moment | None:
 
 
 def _retried(times: int) -> Find:
-    """Return a `Find` for the first message that is retried for the `times`-th time, with the number of waiting
-    messages.
-    """
+    """Return a `Find` for the first message at its `times`-th retry, with the number of waiting messages."""
 
     def find(evidence: Evidence) -> Moment | None:
         retries = [
