@@ -325,7 +325,7 @@ class Broker:
 
         self._timers[name] = self._clock.call_later(first_ms / 1000, run)
 
-    # For code in the same process: as behind the request codes, without a connection.
+    # For code in the same process: like the requests, without a connection.
 
     def create_topic(self, topic: TopicConfig, how: str = "broker") -> None:
         """Create or change a topic, as request 17 does.  Raises BrokerRefused."""

@@ -16,7 +16,7 @@ from sandbox.remoting.channel import LOOPBACK, Channel
 from sandbox.remoting.codes import ResponseCode
 
 MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # subscriptions of all groups, estimated size in memory
-MAX_WORDS_BYTES = 16 * 1024 * 1024  # of what members ask for themselves; beyond it only the group's is known
+MAX_WORDS_BYTES = 16 * 1024 * 1024  # members' own subscriptions; above this limit only the group's are kept
 TAG_BYTES = 240  # of a tag and its hash, each in a row and a set, beside its characters
 ROW_BYTES = 600  # of a subscription without its texts
 
@@ -34,7 +34,7 @@ class MemberInfo:
     version: int
     since_ms: int
     last_update_ms: int
-    words: MemberWords | None = None  # its last heartbeat; None: not kept, the broker holds too much already
+    words: MemberWords | None = None  # its last heartbeat; None: not kept, because the limit is reached
     sifted: Sifted = field(default_factory=Sifted)
     weight_bytes: int = 0  # estimated size of `words`
 

@@ -51,7 +51,7 @@ class SlaveSynchronize:
         self._round_timer: TimerHandle | None = None
         self._answer_timer: TimerHandle | None = None
         self.inbox = Inbox()
-        self.master_address: str | None = None  # as reported last by name servers; None: they know none
+        self.master_address: str | None = None  # as name servers last reported it; None: they reported none
         self.rounds = 0  # finished rounds
 
     def start(self) -> None:

@@ -16,7 +16,7 @@ def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
     """
     if text.endswith(_END):
         text = text[:-1]
-    first, separator, rest = text.partition(_WAIT)  # in Java's texts, the pair itself
+    first, separator, rest = text.partition(_WAIT)  # Java's texts have the pair in this form
     if separator and first.endswith(_END) and rest.startswith("true"):
         if rest == "true" and first != _END:
             return f"{first}CLUSTER\x01{cluster}".encode(), True

@@ -11,7 +11,7 @@ from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
-LEAST_WAIT_S = 0.001  # Java counts milliseconds; less may be too little to move a clock of floating point
+LEAST_WAIT_S = 0.001  # Java counts milliseconds; a shorter wait may not advance a floating-point clock
 
 
 class AssignedQueue:

@@ -45,7 +45,7 @@ class AsyncSends:
         self.under_way -= 1
         if future.cancelled():
             return
-        error = future.exception()  # asked for, so no one has to await it
+        error = future.exception()  # the exception counts as retrieved, also if no caller awaits the future
         if on_done is not None:
             on_done(error if isinstance(error, SandboxError) else future.result())
 

@@ -60,7 +60,7 @@ class ClientConfig:
     api_timeout_ms: int = 3_000
     connect_timeout_ms: int = 3_000
     max_pending_requests: int = 65_535
-    body_bytes: int = MAX_PLAIN_BYTES  # unpacked at most, of a message's body; a longer one stays packed
+    body_bytes: int = MAX_PLAIN_BYTES  # maximum decompressed size of a body; a longer one stays compressed
     access_key: str = ""  # with a secret: every request is signed
     secret_key: str = field(default="", repr=False)
     security_token: str | None = field(default=None, repr=False)
@@ -83,7 +83,7 @@ class ProducerConfig:
     compress_over_bytes: int = 4_096  # a body of this size or more; batches never are
     retry_times: int = 2
     retry_times_async: int = 2
-    async_sends: int = 50_000  # under way at once; Java's queue of waiting ones, in front of its threads
+    async_sends: int = 50_000  # sends under way at once; Java: the queue in front of its threads
     retry_another_broker_when_not_stored: bool = False
     max_message_bytes: int = 4 * MIB
     retry_codes: frozenset[int] = frozenset({17, 14, 1, 16, 204, 205})

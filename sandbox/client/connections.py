@@ -161,7 +161,7 @@ class Connections:
             return channel
         except BaseException as error:
             opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was cancelled"))
-            opening.exception()  # it may be that no one waited for it
+            opening.exception()  # the exception counts as retrieved, also if no caller waits
             raise
         finally:
             del self._opening[address]

@@ -49,7 +49,7 @@ async def consumed_directly(
     try:
         status = await listener([message], context)
         result = "CR_RETURN_NULL" if status is None else RESULTS[status]
-    except Exception as error:  # the application's own, and what was asked for
+    except Exception as error:  # the application's own exception, which the answer reports
         log.info("the listener failed with %s", message.unique_key, exc_info=True)
         result, remark = "CR_THROW_EXCEPTION", f"{type(error).__name__}: {error}"
     answer: dict[str, object] = {

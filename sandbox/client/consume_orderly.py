@@ -127,7 +127,7 @@ class ConsumeMessageOrderlyService:
                 return False
             commit = context.auto_commit
         elif context.auto_commit:
-            commit = True  # COMMIT and ROLLBACK are for those who commit themselves; here both commit
+            commit = True  # with automatic commit, COMMIT and ROLLBACK both commit
         elif status is ConsumeOrderlyStatus.ROLLBACK:
             pq.rollback()
             self._go_on_later(pq, context.suspend_ms)

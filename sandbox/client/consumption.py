@@ -25,7 +25,7 @@ Status = TypeVar("Status")
 
 TERMINATION_STEP_S = 0.01
 SHARDING_KEY = "__SHARDINGKEY"
-INTERRUPTED = "INTERRUPTED"  # the process ended, or would wait no longer, while the listener worked
+INTERRUPTED = "INTERRUPTED"  # outcome: the process ended, or its wait ended, while the listener worked
 
 Work = Callable[[int], Coroutine[Any, Any, None]]
 """One request for a worker; its argument is the thread's number."""

@@ -30,7 +30,7 @@ from sandbox.remoting.headers import (
 
 log = logging.getLogger(__name__)
 
-MAX_DIRECT = 64  # messages at a time
+MAX_DIRECT = 64  # direct consumptions at the same time
 
 Answerer = Callable[[RemotingCommand, Channel], RemotingCommand | None]
 

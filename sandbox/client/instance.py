@@ -61,7 +61,7 @@ class ClientInstance:
         self.producers: dict[str, Producer] = {}
         self.state = "created"  # running, stopped, crashed
         self.tasks = Tasks(self.client_id)
-        self._rebalance_task = Tasks(self.client_id)  # apart: it ends last
+        self._rebalance_task = Tasks(self.client_id)  # separate, because it ends last
         self._rebalance_alarm = Alarm(self.clock)
         self.requests = ReplyFutures(self.chance.fork("requests"))
         self.incoming = Incoming(
@@ -133,7 +133,7 @@ class ClientInstance:
     def crash(self) -> None:
         """Kill the process as `kill -9` does: all work ends in this turn, nothing is sent, the connections close."""
         self.state = "crashed"
-        self.clock.stop()  # nothing of this process may run any more
+        self.clock.stop()  # no timer of this process may run any more
         self.tasks.cancel()
         self._rebalance_task.cancel()
         self.requests.close()

@@ -70,7 +70,7 @@ class LitePullConsumer(Startable):
         self._commit_from_ms = 0
         self._watch = TopicWatch(self.fetch_message_queues)
 
-    # What to read.
+    # Subscriptions and assigned queues.
 
     async def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
         """Subscribe to a topic and share its queues with the group.
@@ -242,7 +242,7 @@ class LitePullConsumer(Startable):
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
         return await self.instance.search_offset(mq, timestamp_ms)
 
-    # What the instance, the rebalance and the tasks ask.
+    # Called by the instance, the rebalance and the tasks.
 
     def data(self) -> ConsumerData:
         """Return this consumer's part of a heartbeat.  It names no topic if the queues were chosen with `assign`."""

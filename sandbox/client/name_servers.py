@@ -63,7 +63,7 @@ class NameServers:
         for _ in self._addresses:
             try:
                 return await self._api.route(self._addresses[self._at], topic)
-            except BrokerRefused as no:  # code 17: it works, it just does not know the topic
+            except BrokerRefused as no:  # code 17: the server works and does not have the topic
                 log.debug("name server %s refuses route of %s: %s", self.chosen, topic, no)
                 return None
             except RemotingError as error:

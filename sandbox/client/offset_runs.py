@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 Run = tuple[int, int]
 
-RUNS_KEPT = 4_096  # a filter that lets every other message pass makes a run of each; then the lowest are forgotten
+RUNS_KEPT = 4_096  # a filter may cause a run per message; then the lowest runs are removed
 
 
 class OffsetRuns:
@@ -53,7 +53,7 @@ class OffsetRuns:
     def count_from(self, offset: int) -> int:
         """Count the offsets at or above `offset`."""
         at = max(0, bisect_right(self._starts, offset) - 1)
-        if at + 1 >= len(self._starts):  # nearly always: boards ask for each queue at each frame
+        if at + 1 >= len(self._starts):  # the most frequent case: boards read each queue at each frame
             return max(0, self._ends[at] - max(self._starts[at], offset) + 1) if self._starts else 0
         return sum(
             max(0, last - max(first, offset) + 1)

@@ -108,7 +108,7 @@ class RemoteBrokerOffsetStore(OffsetMemory):
     async def read_stored(self, mq: MessageQueue) -> int | None:
         try:
             return await self._brokers.query_offset(self._group, mq)
-        except BrokerRefused:  # any answer with an error code counts as: no record
+        except BrokerRefused:  # any answer with an error code means that no offset is stored
             return None
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:

@@ -38,8 +38,8 @@ class ProcessQueue:
         self.last_lock_ms = now_ms
         self.lapse_reported = False
         self.flow_control: str | None = None  # count, size, span
-        self.held_back_ms = 0  # when a limit last held a pull back
-        self.pause = ""  # why the next pull waits (pull_service); "": it does not
+        self.held_back_ms = 0  # when a limit last delayed a pull
+        self.pause = ""  # reason why the next pull waits (pull_service); "" if it does not
         self.pull_again_ms = 0  # until when, while it waits
         self.pinned_offset: int | None = None  # for which MessagePinned was written
         self._cache: dict[int, Message] = {}  # by queue offset, ascending
@@ -48,7 +48,7 @@ class ProcessQueue:
         self._processing: set[int] = set()
         self._until_quiet: asyncio.Future[None] | None = None
         self._done_ahead: set[int] = set()
-        self._seen = OffsetRuns()  # what a listener was given, finished or not
+        self._seen = OffsetRuns()  # offsets passed to a listener, finished or not
 
     # Pulling.
 
@@ -127,7 +127,7 @@ class ProcessQueue:
                 self._cache[offset] = message
         self._cache = dict(sorted(self._cache.items()))
 
-    # What boards and services read.
+    # Read by boards and services.
 
     @property
     def count(self) -> int:

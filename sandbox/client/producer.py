@@ -74,7 +74,7 @@ class Producer(Startable):
         """Return the topics whose routes the instance refreshes for this producer."""
         return list(self._sender.topics)
 
-    # What came of it.
+    # Results.
 
     @property
     def sent(self) -> int:
@@ -219,7 +219,7 @@ class Producer(Startable):
                 )
 
         try:
-            if not instance.routes.knows(message.topic):  # so that the brokers of the topic know whom to push to
+            if not instance.routes.knows(message.topic):  # so that its brokers can push the reply
                 await self.publish_queues(message.topic)
                 await instance.heartbeat()
             left_ms = timeout_ms - (instance.clock.now_ms() - began_ms)

@@ -74,9 +74,9 @@ class PullConsumer(Startable):
         self.instance = instance
         self.client_id = instance.client_id
         self.strategy = config.strategy
-        self.subscriptions: dict[str, Subscription] = {}  # whose queues are divided
-        self.registered: dict[str, QueueListener | None] = {}  # what heartbeats name
-        self.process_queues: dict[MessageQueue, ProcessQueue] = {}  # our share; the application may note its work there
+        self.subscriptions: dict[str, Subscription] = {}  # topics whose queues are assigned
+        self.registered: dict[str, QueueListener | None] = {}  # topics in heartbeats
+        self.process_queues: dict[MessageQueue, ProcessQueue] = {}  # the assigned queues
         self.life = LifeCycle("consumer", config.group, instance, self.process_queues, halt=lambda: None)
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
@@ -191,7 +191,7 @@ class PullConsumer(Startable):
         """
         return await self._send_back.send_back(message, delay_level)
 
-    # What the instance and the rebalance ask.
+    # Called by the instance and the rebalance.
 
     def data(self) -> ConsumerData:
         """Return the heartbeat data: registered topics only, always with `*` and version 0."""

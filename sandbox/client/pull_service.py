@@ -39,7 +39,7 @@ NOT_LOCKED = Pause("not_locked", 1.0)
 NO_OFFSET = Pause("no_offset", 1.0)  # locked, but no start offset is known
 BROKER_BUSY = Pause("broker_busy", 0.02)
 AT_ONCE = Pause("", 0.0)
-SAME_AGAIN = Pause("", 0.05)  # RocketMQ asks again as fast as its wire allows; inside one process a wire takes no time
+SAME_AGAIN = Pause("", 0.05)  # RocketMQ pulls again at once; in one process, without network time, this needs a pause
 DISCARD = None  # this queue is no longer ours: the loop ends
 
 
@@ -174,10 +174,10 @@ class PullService:
         if answer.code == ResponseCode.PULL_OFFSET_MOVED:
             await self._start_elsewhere(pq)
             return DISCARD
-        if not pq.has_unfinished:  # nothing new and nothing left: all up to here is done
+        if not pq.has_unfinished:  # no new message and none cached: all offsets up to here are consumed
             self._queues.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=True)
         if answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and pq.next_offset == asked:
-            return SAME_AGAIN  # a slave that is behind its master knows nothing better to say
+            return SAME_AGAIN  # a slave that is behind its master answers the same offset
         return AT_ONCE
 
     async def _start_elsewhere(self, pq: ProcessQueue) -> None:

@@ -59,7 +59,7 @@ class PushConsumer(Startable):
         self.clock = instance.clock
         self.journal = instance.journal
         self.strategy = config.strategy
-        self.reset_id = ""  # of the reset under way, set by who ordered it; events carry it
+        self.reset_id = ""  # id of the current reset, set by its caller; events contain it
         built_ms = instance.clock.now_ms() - TIMESTAMP_BACK_MS
         timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
         self.threshold_for_queue = config.threshold_for_queue
@@ -167,7 +167,7 @@ class PushConsumer(Startable):
         self.service.stop()
         self._watch.close()
 
-    # What the instance asks.
+    # Called by the instance.
 
     def data(self) -> ConsumerData:
         """Return this consumer's part of a heartbeat."""
@@ -225,7 +225,7 @@ class PushConsumer(Startable):
             orderly=self.config.orderly,
         )
 
-    # What boards read.
+    # Read by boards.
 
     @property
     def busy(self) -> int:

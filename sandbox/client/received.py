@@ -11,7 +11,7 @@ from sandbox.message.message import Message, StoredMessage
 log = logging.getLogger(__name__)
 
 
-TURN_BYTES = 1024 * 1024  # unpacked before others get their turn: 2 ms
+TURN_BYTES = 1024 * 1024  # decompressed before other tasks run: 2 ms
 
 
 class Unpacking:

@@ -34,9 +34,9 @@ class Sender:
         self.api = api
         self.sent = 0
         self.failed = 0
-        self.retried = 0  # attempts that another one followed
-        self.answers: dict[str, int] = {}  # attempts by what came of them: a status, a response code, an error
-        self.topics: dict[str, None] = {config.create_topic_key: None}  # so brokers know us before the first send
+        self.retried = 0  # attempts that were followed by another one
+        self.answers: dict[str, int] = {}  # attempts by result: a status, a response code, an error
+        self.topics: dict[str, None] = {config.create_topic_key: None}  # for a heartbeat before the first send
         self._client_id = client_id
         self._journal = journal
         self._routes = routes

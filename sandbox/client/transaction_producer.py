@@ -107,7 +107,7 @@ class TransactionProducer:
         """Run the local transaction; return its state, and a remark if it raised an exception."""
         try:
             return await execute(message) or LocalTransactionState.UNKNOW, None
-        except Exception as error:  # the application's; it is not known how far it came
+        except Exception as error:  # the application's own; its progress is unknown
             log.info("local transaction of %s failed: %r", message.unique_key, error)
             return LocalTransactionState.UNKNOW, f"executeLocalTransactionBranch exception: {error!r}"
 
@@ -128,7 +128,7 @@ class TransactionProducer:
             raise ClientError(f"The broker[{sent.queue.broker}] not exist")
         await self._instance.api.end_transaction(address, header, remark)
 
-    # Questions.
+    # Checks.
 
     def _asked_by_broker(self, header: CheckTransactionHeader, message: Message, address: str) -> None:
         if len(self._asked) >= MAX_CHECKS_WAITING:

@@ -50,7 +50,7 @@ class BrokerNode:
         self._starts = 0
         self._ended = "stopped"
         self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
-        self.damaged: tuple[TableRead, ...] = ()  # tables that kept its last start from succeeding
+        self.damaged: tuple[TableRead, ...] = ()  # damaged tables that prevented its last start
         self._disk = context.environment.disk(context.directory / record.directory, context.clock)
         self._disk.refused = lambda error, asked_bytes: context.disk_refused(error, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sandbox.cluster.cluster import Cluster
     from sandbox.cluster.record import SandboxRecord
 
-OWN = frozenset({"AnswerStep", "TakeHint"})  # a student's own, also while the teacher acts
+OWN = frozenset({"AnswerStep", "TakeHint"})  # actions a student may take also while the teacher controls the sandbox
 OF_TIME = frozenset({"SetRate", "Step"})
 MOST_HEALS = 32
 

@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-LATE_MS = 15_000  # unconsumed for longer is late
+LATE_MS = 15_000  # messages unconsumed for longer are late
 MORE_RATIO, MORE_PER_S = 0.05, 1.0  # delivered beyond consumed by less than this is the jitter of two counters
 
 BEHIND, NO_MEMBER, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
-MIXED = "mixed"  # its members subscribe differently: messages may pass them all
+MIXED = "mixed"  # its members have different subscriptions: messages may reach none of them
 UNKNOWN, OK, QUIET = "unknown", "ok", "quiet"
-OK_PARTLY, QUIET_PARTLY = "ok_partly", "quiet_partly"  # ok and quiet of the queues that are known; others are not
+OK_PARTLY, QUIET_PARTLY = "ok_partly", "quiet_partly"  # ok or quiet by the known queues, while others are unknown
 WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, MIXED, UNKNOWN, OK_PARTLY, QUIET_PARTLY, OK, QUIET)
 _PARTLY = {OK: OK_PARTLY, QUIET: QUIET_PARTLY}
 

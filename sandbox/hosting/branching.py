@@ -24,7 +24,7 @@ from sandbox.journal.schema import CAME, Row
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-THREAD_S = 0.001  # until a thread is asked again whether it is done
+THREAD_S = 0.001  # between two checks of a thread's work
 RECIPE_MS = 1_795_000_000_000  # when all recipes begin
 MARK = "branching"  # a file: the directory is not complete
 

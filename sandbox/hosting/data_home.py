@@ -53,7 +53,7 @@ class DataHome:
     def _exchange(self, number: int, used: int) -> int:
         """Write this engine's sum for the other engines; return the total of their last sums."""
         mine = self._root / f"{TAKEN}{number}"
-        with suppress(OSError):  # a disk that is full to the last byte: the others know an earlier sum
+        with suppress(OSError):  # the disk is full: the other engines use an earlier sum
             replace_file(mine, str(used).encode())
         return sum(_number_in(path) for path in self._root.glob(f"{TAKEN}*") if path != mine and not path.suffix)
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 LEASE_S = 10.0  # by the table's clock, from a renewal on
 RENEW_EVERY_S = 3.0
 RETRY_EVERY_S = 0.5  # after a renewal that did not reach the table
-MARGIN_S = 2.0  # by which an engine stops earlier: what clocks may differ by during one lease
+MARGIN_S = 2.0  # an engine stops this much earlier: the possible difference of clocks during one lease
 
 
 class LeaseLost(SandboxError):
@@ -185,7 +185,7 @@ class Lease:
         sent_s = self._monotonic()
         is_draining = self._asked(lambda: self._table.renew(self.engine, figures))
         with self._lock:
-            if self._look():  # else it was not good for a moment, and that may have been seen
+            if self._look():  # else it was invalid for a time, and other code may have noticed
                 self._good_until_s = sent_s + self._lasts_s
         self.check()
         return is_draining

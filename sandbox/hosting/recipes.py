@@ -31,7 +31,7 @@ BY = "owner"
 LOWEST_PORT, HIGHEST_PORT = 1_024, 65_535  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"', b'"SandboxWoken"')
 WRITTEN_MEMORY_BYTES = 8 * 1024**3  # of the machine that a recipe without a run assumes
-WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no port is opened there
+WRITTEN_FIRST_PORT = 20_000  # likewise: stored records contain it, and no such port is opened
 
 
 def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:

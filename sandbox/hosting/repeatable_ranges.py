@@ -12,8 +12,8 @@ from sandbox.journal.segments import lines
 
 MADE_BEFORE = "made before"  # this sandbox was made by a release that recorded nothing
 TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
-NOT_KEPT = "beginning not kept"  # a stretch that begins from files, which went on since
-NO_ORIGIN = "origin"  # one of STRETCH_ENDS: what it was made of cannot be read any more, so no part of it
+NOT_KEPT = "beginning not kept"  # a stretch that starts from files, which have changed since
+NO_ORIGIN = "origin"  # one of STRETCH_ENDS: the origin is not readable, so no part can be repeated
 
 _ENDING = (b'"StretchEnded"', b'"SandboxWoken"')
 

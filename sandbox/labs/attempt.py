@@ -28,8 +28,8 @@ Part = Literal["predict", "say", "why"]
 Phase = Literal["predict", "do", "say", "why", "done"]
 
 CHECK_EVERY_MS = 1_000
-MOST_FACTS_CHECKED = 32  # of one CHECK_EVERY_MS: what follows from an action in its millisecond is looked at, too
-MOST_EVENTS = 200_000  # of one attempt, which are kept in memory; the same wherever it is folded
+MOST_FACTS_CHECKED = 32  # facts checked per CHECK_EVERY_MS: those in the same ms as an action are checked, too
+MOST_EVENTS = 200_000  # events of one attempt, which are kept in memory; the same limit live and afterwards
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
 TOO_LONG = _("This attempt has reached its limit of {most} events; later events are ignored.")
@@ -83,7 +83,7 @@ class Attempt:
         self._truth: Truth | None = None  # of its prediction
         self._checked_ms: int | None = None  # by the clock, not for a fact
         self._facts_checked = 0  # since then
-        self._shown: tuple[tuple[int, int], Verdict] | None = None  # entries and second → what a quiet while says
+        self._shown: tuple[tuple[int, int], Verdict] | None = None  # (entries, second), verdict without a new event
         self.phase: Phase = "do"
         self.verdict = Verdict.not_yet("")
         self._begin_step(began)
@@ -136,7 +136,7 @@ class Attempt:
         outcomes, self._found = self._found, []
         return outcomes
 
-    # Before an answer is written: may it be?
+    # Checks before an answer is written.
 
     def check_answer(self, step: int, part: Part, value: str) -> Answer:
         """Check and parse an answer.
@@ -196,7 +196,7 @@ class Attempt:
         if step != self.step or not self.can_be_touched:
             raise ActionRefused(409, "Step {step} has no sealed prediction.", "", step=step)
 
-    # The fold.
+    # Processing of entries.
 
     def see(self, entry: Entry) -> None:
         event = entry.event

@@ -29,7 +29,7 @@ BUILDS = frozenset(
 )
 OF_LABS = frozenset({"AnswerStep", "TakeHint"})
 OF_TIME = frozenset({"SetRate", "Step"})
-OF_ONE_RUN = (CutConnection, EndTransaction, ForceUnlock, UndoReset)  # they name what no other run has, or no owner may
+OF_ONE_RUN = (CutConnection, EndTransaction, ForceUnlock, UndoReset)  # they have ids of this run, or need another role
 OF_A_PROCESS = "@"  # in a client id, beside its process number
 STEPS_MAX = 20
 

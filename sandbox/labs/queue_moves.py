@@ -39,7 +39,7 @@ class Lives:
             event = assigned.event
             if (event.group, event.topic) == (n["group"], n["topic"]) and event.client_id in event.members:
                 self.divided.setdefault(event.client_id, assigned.seq)
-        for stop in evidence.actions("StopActor", since=0):  # its process hears of it a little later
+        for stop in evidence.actions("StopActor", since=0):  # its process receives it a little later
             if evidence.clients(stop.event.fields["actor"]):
                 client_id = self.process(stop.event.fields["actor"], stop.seq)
                 self.ended[client_id] = min(stop.seq, self.ended.get(client_id, NEVER))
@@ -68,7 +68,7 @@ class Move(NamedTuple):
     seq: int
     at_ms: int
     queue: str
-    source: str | None  # client id of who had it last
+    source: str | None  # client id of the last owner
     needless: bool
 
 

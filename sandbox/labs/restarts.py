@@ -11,8 +11,8 @@ from sandbox.labs.queue_moves import Lives, Move, moves_since
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
-COUNTED_MS = 4_000  # longer than a handler of these labs works: what came again is finished by then
-UNREAD_MS = 5_000  # longer than any hand-over
+COUNTED_MS = 4_000  # longer than a handler of these labs takes: redelivered messages are finished by then
+UNREAD_MS = 5_000  # longer than any change of owner
 
 CRASHED = _(
     "{one} crashed, so all its uncommitted messages were redelivered. This round requires clean stops: begin it again."

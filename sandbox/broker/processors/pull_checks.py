@@ -14,8 +14,8 @@ from sandbox.remoting.headers import PullHeader
 
 FLAG_SUBSCRIPTION = 4
 
-MAX_SHORT_CHARS = 1_024  # of a tag expression; a thousand longer ones would fill the memory
-MAX_LONG_CHARS = 128 * 1024  # parsed it may take 10 MB
+MAX_SHORT_CHARS = 1_024  # length of a cached tag expression; a thousand longer ones would fill the memory
+MAX_LONG_CHARS = 128 * 1024  # a parsed one may use 10 MB
 _short = lru_cache(maxsize=1024)(parse_tags)
 _long = lru_cache(maxsize=4)(parse_tags)
 

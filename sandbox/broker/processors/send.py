@@ -23,7 +23,7 @@ NOT_SAFE = {
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
-_inbound = tuple.__new__  # half of what the NamedTuple's own constructor costs, for every message
+_inbound = tuple.__new__  # takes half the time of the NamedTuple's constructor, for every message
 MAX_BATCH_MESSAGES = 1_900  # their ids, 33 characters each, must fit the header of the answer
 
 

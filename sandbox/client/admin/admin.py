@@ -18,7 +18,7 @@ from sandbox.remoting.command import RemotingCommand
 
 CONNECT_TIMEOUT_MS = 3_000  # RocketMQ: connectTimeoutMillis
 TIMEOUT_MS = 5_000  # RocketMQ: DefaultMQAdminExt.timeoutMillis
-GROUP = "TOOLS_CONSUMER"  # pulls in its name; every broker has it
+GROUP = "TOOLS_CONSUMER"  # group of the administrator's pulls; every broker has it
 MAX_PENDING = 1_024
 
 

@@ -23,8 +23,8 @@ from sandbox.remoting.headers import (
 from sandbox.remoting.signature import UNIQUE_KEY_QUERY
 
 END_OF_TIME_MS = 2**63 - 1
-MAX_FOUND = 64  # by key; RocketMQ: the tools ask for so many
-MAX_PULLED = 32  # brokers give no more at once from memory
+MAX_FOUND = 64  # messages found by key; RocketMQ's tools request as many
+MAX_PULLED = 32  # brokers return no more at once from memory
 KEY_SEPARATOR = " "
 
 

@@ -12,7 +12,7 @@ from sandbox.client.allocate.strategy import AllocateMessageQueueStrategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 
-NEARBY = "MACHINE_ROOM_NEARBY"  # then `-` and the inner strategy; AVG when nothing follows
+NEARBY = "MACHINE_ROOM_NEARBY"  # followed by `-` and the inner strategy; AVG without one
 
 NAMES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY-AVG", "CONFIG")
 

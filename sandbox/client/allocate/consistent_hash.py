@@ -54,7 +54,7 @@ class AllocateMessageQueueConsistentHash:
         return dict(_ring(tuple(clients), self._virtual_nodes)[1])
 
 
-@lru_cache(maxsize=2)  # every member of a group asks for the same one; a large one has 64 000 places
+@lru_cache(maxsize=2)  # all members of a group use the same ring; a large one has 64 000 positions
 def _ring(clients: tuple[str, ...], virtual_nodes: int) -> tuple[list[int], dict[int, str]]:
     """Return the occupied ring positions in ascending order, and the client id at each."""
     owners = {ring_position(f"{cid}-{n}"): cid for cid in clients for n in range(virtual_nodes)}

@@ -275,7 +275,7 @@ class Actors:
             self.by_label[actor.label] = actor
             if record["state"] not in RESTING:
                 actor.rest("crashed" if crashed else "stopped")
-                if record["state"] != "stopping":  # by hand: it stays so
+                if record["state"] != "stopping":  # stopped by a user: it stays stopped
                     ran.append(actor)
                 if crashed and isinstance(actor, ConsumerActor):
                     self._context.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))

@@ -20,7 +20,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 
-LONGEST_GAP_S = 300  # in seconds; nights and holidays are cut to this, so that a lesson never waits for morning
+LONGEST_GAP_S = 300  # maximum gap in seconds: nights and holidays are shortened to it
 LINES_AT_ONCE = 256
 
 _SORTED_NAME = "flights-by-time.1.csv"  # raise the number when the line format below changes

@@ -16,7 +16,7 @@ from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 IDLE_S = 20
-AFTER_S = 50  # a client learns a route every 30 s and divides every 20 s
+AFTER_S = 50  # a client updates its routes every 30 s and rebalances every 20 s
 
 
 def _draw(chance: Chance) -> dict[str, object]:

@@ -22,7 +22,7 @@ from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
 MEMBERS = ("left", "middle", "right")  # in the order in which clients sort their ids: an address outlives a restart
-DIVIDED_WITHIN_S = 21  # members divide every 20 s, and when the broker notifies them
+DIVIDED_WITHIN_S = 21  # members rebalance every 20 s, and when the broker notifies them
 AWAY_S, LOOK_S = 1, 3  # in scripts
 
 

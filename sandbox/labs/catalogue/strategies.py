@@ -17,7 +17,7 @@ from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
-DIVIDED_WITHIN_S = 25  # members divide every 20 s, and when the broker notifies them
+DIVIDED_WITHIN_S = 25  # members rebalance every 20 s, and when the broker notifies them
 
 
 def _draw(chance: Chance) -> dict[str, object]:

@@ -14,7 +14,7 @@ from sandbox.journal.events import Entry
 from sandbox.labs.evidence import Evidence
 
 BEGIN_MS = 1_795_000_000_000  # of the clock of every incident
-SEED = "incident "  # so begins the seed of each
+SEED = "incident "  # prefix of each incident's seed
 
 
 class Moment(NamedTuple):
