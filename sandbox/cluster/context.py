@@ -40,5 +40,5 @@ class Context:
         self.listeners = listeners
         self.disk_refused: Callable[[OSError, int], None] = lambda error, asked_bytes: None  # called by a broker's disk
         self.log_cut: Callable[[str, RecoveryReport], None] = lambda node, report: None  # called when a node is opened
-        self.tables_read: Callable[[str, Sequence[TableRead]], None] = lambda node, reads: None  # lost, or from a backup
+        self.tables_read: Callable[[str, Sequence[TableRead]], None] = lambda node, reads: None  # not from their files
         self.home_full = False  # all sandboxes together use too much disk space
