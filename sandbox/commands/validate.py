@@ -168,7 +168,7 @@ def check_messages(action: SendMessages) -> None:
 
 
 def check_expression(field: str, expression: str, kind: str) -> None:
-    """Run the client's own checks of an expression.  The broker checks if a SQL92 expression compiles."""
+    """Run the client's own checks of an expression.  The broker checks whether a SQL92 expression compiles."""
     try:
         Subscription("topic", expression, version=0, expression_type=kind)
     except ClientError as error:

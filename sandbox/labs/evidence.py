@@ -232,7 +232,7 @@ def _after(rows: Sequence[R], seq: int) -> Sequence[R]:
 
 
 def _having(fields: Mapping[str, object]) -> Callable[[object], bool]:
-    """Return a function that checks if a row has these fields."""
+    """Return a function that checks whether a row has these fields."""
     if not fields:
         return lambda row: True
     read, values = attrgetter(*fields), tuple(fields.values())

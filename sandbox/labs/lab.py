@@ -67,9 +67,9 @@ class Question:
 class Step:
     """Step of a lab.
 
-    `check` returns if the expected events have occurred; its texts may contain numbers of the lab.  `watch`: what to
-    look at; `mark`: its place on the Board (`queue:broker-a:3`, `header:lag`, `member:A`).  `rate`: of the clock
-    while the step waits.
+    `check` returns the verdict on whether the expected events have occurred; its texts may contain numbers of the
+    lab.  `watch`: what to look at; `mark`: its place on the Board (`queue:broker-a:3`, `header:lag`, `member:A`).
+    `rate`: of the clock while the step waits.
     """
 
     title: str
@@ -133,7 +133,7 @@ class Lab:
 
 
 def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
-    """Return a function that checks if the answer is this option."""
+    """Return a function that checks whether the answer is this option."""
     return lambda evidence, answer: answer == value
 
 

@@ -44,7 +44,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {"offset": str(offset)})
 
     def update_offset(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Commit an offset.  The journal records if a member's timer or an administrator sent it."""
+        """Commit an offset.  The journal records whether a member's timer or an administrator sent it."""
         header = UpdateOffsetHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
         member = group.channels.get(channel) if group else None

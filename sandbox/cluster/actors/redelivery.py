@@ -47,7 +47,7 @@ class OwnershipHistory:
 
     @classmethod
     def before_sleep(cls, offsets: OffsetRuns, *, crashed: bool) -> "OwnershipHistory":
-        """Return a history of which only the delivered offsets are known, and if the owners crashed."""
+        """Return the history known after sleep: the delivered offsets, and whether all owners crashed together."""
         made = cls()
         made._periods.append(_Period(Ownership("", 0)))
         made._periods[0].seen, made._periods[0].crashed = offsets, crashed

@@ -185,7 +185,7 @@ def _node(evidence: Evidence) -> Truth:
 
 
 def _share(evidence: Evidence) -> Truth:
-    """Return if the concurrent group received all messages while the master was down."""
+    """Return the concurrent group's share of the messages while the master was down: "all" or "memory"."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
     left = unfinished(evidence, evidence.numbers["group"], _queues(evidence))
