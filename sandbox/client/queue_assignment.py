@@ -1,4 +1,4 @@
-"""Which queues of a topic are this member's: the same computation for every kind of consumer."""
+"""Assignment of a topic's queues to this member: the same computation for every kind of consumer."""
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Division(NamedTuple):
-    """One topic: all its queues, this member's, and the members that counted; broadcasting: only itself.
+    """Computed assignment of one topic: all its queues, this member's queues, and the group's members.
 
-    `at_ms`: when the list of members arrived.
+    When broadcasting, `members` is this member only.  `at_ms`: arrival time of the member list.
     """
 
     queues: list[MessageQueue]
@@ -24,9 +24,10 @@ class Division(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A member's newest assignment of one topic.
+    """Newest assignment of one topic on one member.
 
-    `missed_ms`, `missed_why`: a later round that computed nothing; without a reason, no broker returned the members.
+    `missed_ms`, `missed_why`: time and reason of a later rebalance that computed nothing.  Without a reason, no
+    broker returned the members.
     """
 
     division: Division | None
@@ -36,7 +37,7 @@ class Round(NamedTuple):
 
 
 class Divider(Protocol):
-    """A member that computes its share."""
+    """Member that computes which queues it owns."""
 
     @property
     def group(self) -> str: ...
@@ -53,9 +54,9 @@ class Divider(Protocol):
 
 
 async def divide(member: Divider, topic: str) -> Division | None:
-    """Our queues of the topic by the strategy; None when a broker or the route did not answer.
+    """Compute this member's queues of the topic with its strategy; None if a broker or the route did not answer.
 
-    Raises ClientError when the strategy cannot divide (spec client-behaviour 5.1).
+    Raises ClientError if the strategy cannot assign queues (spec client-behaviour 5.1).
     """
     queues, clock = member.instance.routes.subscribe_queues(topic), member.instance.clock
     if member.model is MessageModel.BROADCASTING:
@@ -68,9 +69,9 @@ async def divide(member: Divider, topic: str) -> Division | None:
 
 
 class AssignmentNews:
-    """Writes the result of a rebalance to the journal, if it changed.
+    """Results of rebalances; writes each to the journal if it changed.
 
-    `rounds`: the last one of each topic.
+    `rounds`: the last result of each topic.
     """
 
     def __init__(self, member: Divider) -> None:
@@ -79,15 +80,15 @@ class AssignmentNews:
         self._last_written: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def claimed(self) -> list[MessageQueue]:
-        """List the queues the last rounds assigned to the member, acquired or not."""
+        """Return the queues that the last rebalances assigned to the member, acquired or not."""
         return sorted(MessageQueue.from_key(key) for _, queues in self._last_written.values() for key in queues)
 
     def found(self, topic: str, division: Division, trigger: str) -> None:
-        """This is what the member acts on from now."""
+        """Record a computed assignment as the topic's newest one."""
         self.rounds[topic] = Round(division, trigger)
 
     def missed(self, topic: str, trigger: str, reason: str = "") -> None:
-        """Nothing came of the round, so what the last one found stays in force."""
+        """Record a rebalance that computed nothing; the topic's last assignment stays valid."""
         known = self.rounds.get(topic, Round(None, trigger))
         self.rounds[topic] = known._replace(missed_ms=self._member.instance.clock.now_ms(), missed_why=reason)
 

@@ -1,4 +1,4 @@
-"""Decodes the body of a frame of a known kind, for viewers."""
+"""Decoding of frame bodies for viewers."""
 
 import json
 import zlib
@@ -23,7 +23,10 @@ _MESSAGE = {RequestCode.SEND_MESSAGE: "sysFlag", RequestCode.SEND_MESSAGE_V2: "f
 
 
 def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[str, str]) -> dict[str, Any]:
-    """`kind`: json, records, text, compressed, bytes.  `code` is None for a request; a truncated body gives less."""
+    """Return a frame's body for display: `kind` (json, records, text, compressed, bytes), `text` and `records`.
+
+    `code` is None for a request.  A truncated body yields less.
+    """
     if request_code in _RECORDS and code == ResponseCode.SUCCESS:
         return {"kind": "records", "text": "", "records": _records(body)}
     if code is None and request_code in _MESSAGE and _number(ext.get(_MESSAGE[RequestCode(request_code)])) & COMPRESSED:
@@ -57,7 +60,7 @@ def _records(body: bytes) -> list[dict[str, Any]]:
 
 
 def _pretty(body: bytes) -> str:
-    """Indented where it is JSON; RocketMQ's maps with objects as keys stay as they are."""
+    """Return JSON with indentation; RocketMQ's maps with objects as keys stay unchanged."""
     try:
         return json.dumps(json.loads(body), ensure_ascii=False, indent=2)
     except ValueError:

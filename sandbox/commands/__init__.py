@@ -1,7 +1,7 @@
-"""Executes typed actions: one module per family.
+"""Execution of typed actions, one module per family.
 
-Every function validates first and changes later: it raises ActionRefused, or returns a function that makes the change,
-to be called once the journal has the action.
+Every function validates first and changes later.  It raises ActionRefused, or returns a function that makes the
+change, to be called once the journal has the action.
 """
 
 from sandbox.cluster.cluster import Cluster
@@ -13,5 +13,5 @@ EXECUTORS.complete(__name__, __path__)
 
 
 def prepare(cluster: Cluster, action: Action) -> CarryOut:
-    """Raises ActionRefused; then nothing has changed."""
+    """Validate an action and return the function that executes it.  Raises ActionRefused; then nothing has changed."""
     return EXECUTORS.by_kind[type(action)](cluster, action)

@@ -1,4 +1,4 @@
-"""Actions refused for consumers that pull by themselves, because they have no listener.
+"""Checks that refuse actions for pull and lite pull consumers, because they have no listener.
 
 Every function raises ActionRefused (422) with the field.
 """

@@ -1,4 +1,4 @@
-"""A member with the client id of another one: which copies are refused, and why."""
+"""Check of a new member that copies the client id of another one."""
 
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
@@ -9,7 +9,7 @@ FIELD = "client_id_of"
 
 
 def check_copied(cluster: Cluster, action: StartConsumer) -> str:
-    """Return the label of the member whose client id the new one takes; of a copy's copy, the first one's.
+    """Return the label of the member whose client id the new one copies; for a copy, that of its original.
 
     Raises ActionRefused (404, 409, 422).
     """

@@ -1,4 +1,4 @@
-"""Allocation strategy of a group."""
+"""Action on the allocation strategy of a group."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from sandbox.queries.checked_strategy import checked_strategy
 
 @executes(SetStrategy)
 def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
-    """All in-process members use the strategy from their next rebalance on; later members too."""
+    """Set the strategy of all in-process members, from their next rebalance on, and of later members."""
     members = cluster.actors.consumers(action.group)
     if not members:
         raise ActionRefused(

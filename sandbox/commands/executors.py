@@ -1,4 +1,4 @@
-"""The functions that execute actions, by kind: `@executes(CrashConsumer)`."""
+"""Registry of the functions that execute actions, by kind: `@executes(CrashConsumer)`."""
 
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import Action

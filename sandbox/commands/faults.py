@@ -1,4 +1,4 @@
-"""Faults of brokers, name servers, clocks and disks."""
+"""Fault actions on brokers, name servers, clocks and disks."""
 
 from collections.abc import Collection
 
@@ -40,7 +40,10 @@ def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
 
 
 def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str] = ()) -> None:
-    """Raises ActionRefused (409) when its files cannot be opened.  `accepting`: tables whose loss is accepted."""
+    """Start a broker.  Raises ActionRefused (409) if its files cannot be opened.
+
+    `accepting`: tables whose loss is accepted.
+    """
     cache_of(cluster).forget_store(node.node)
     try:
         node.start(accepting=accepting)
@@ -58,7 +61,7 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
 
 @executes(AcceptLoss)
 def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
-    """RocketMQ has no such command: there the files are moved away by hand."""
+    """Start a broker with an empty table.  RocketMQ has no such command: an operator moves the files away."""
     node = cluster.nodes.broker(action.broker, action.broker_id)
     names = [read.name for read in node.damaged]
     if not names:
@@ -129,7 +132,7 @@ def power_cut(cluster: Cluster, action: PowerCut) -> CarryOut:
 
 @executes(PromoteSlave)
 def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
-    """The dead master takes the slave's id, so that it restarts as a slave and not as a second master."""
+    """Restart a slave as master.  The dead master gets the slave's id, so that it restarts as a slave."""
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(
@@ -206,7 +209,10 @@ def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
 
 @executes(ForceUnlock)
 def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
-    """Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts."""
+    """Release a queue lock.
+
+    Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts.
+    """
     locks = _running(cluster, action.broker, 0).running.locks
     mq = MessageQueue(action.topic, action.broker, action.queue_id)
     if mq not in locks.table.get(action.group, {}):

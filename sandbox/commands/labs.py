@@ -1,4 +1,4 @@
-"""Guided labs: begin, answer, hint, start over."""
+"""Actions on guided labs: start, answer, hint, start over."""
 
 from sandbox import commands
 from sandbox.cluster.cluster import Cluster
@@ -47,7 +47,7 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
 
 @executes(RestartLab)
 def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
-    """The actors of the attempt before are killed and removed; topics and groups of the new one have other names."""
+    """Kill and remove all actors and begin a new attempt, whose topics and groups have other names."""
     current = cluster.companion(LabProgress).current(action.lab)
     current.check_restart()
     lab = current.lab
@@ -98,13 +98,13 @@ def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
 
 @executes(BeginStepAgain)
 def begin_step_again(cluster: Cluster, action: BeginStepAgain) -> CarryOut:
-    """The attempt reads it from the journal."""
+    """Check that the step has a sealed prediction; the attempt reads the action from the journal."""
     cluster.companion(LabProgress).current(action.lab).check_begin_again(action.step)
     return lambda seq, by: None
 
 
 def known_lab(slug: str) -> Lab:
-    """Raises ActionRefused (404)."""
+    """Return the lab with this slug.  Raises ActionRefused (404) if it does not exist."""
     lab = LABS.get(slug)
     if lab is None:
         raise ActionRefused(
@@ -114,7 +114,10 @@ def known_lab(slug: str) -> Lab:
 
 
 def _check_time(cluster: Cluster) -> None:
-    """External clients cannot be repeated, and their clocks cannot be stopped for a question."""
+    """Raise ActionRefused (409) if an external client is connected or the ports are open.
+
+    External clients cannot be replayed, and their clocks cannot be stopped for a question.
+    """
     if cluster.wire_clients():
         raise ActionRefused(
             409,
@@ -130,7 +133,7 @@ def _check_time(cluster: Cluster) -> None:
 
 
 def _mend(cluster: Cluster, lab: Lab) -> None:
-    """Faults and settings end with the attempt that made them: links are whole, what is down or hangs runs."""
+    """Undo the faults and settings of the attempt: heal links, resume hung nodes, start stopped nodes."""
     for row in cluster.links.rows():
         cluster.links.heal(row["a"], row["b"])
     for name_server in cluster.nodes.name_servers:
@@ -151,7 +154,7 @@ def _mend(cluster: Cluster, lab: Lab) -> None:
 
 
 def _begin(cluster: Cluster, lab: Lab, *, exam: bool) -> None:
-    """The setup's actions are part of this one: they are in the journal with it as their cause, by `lab`."""
+    """Start an attempt: write LabStarted and execute the setup's actions, which have this action as their cause."""
     progress, journal = cluster.companion(LabProgress), cluster.journal
     attempt = progress.attempts(lab.slug) + 1
     began = journal.write(LabStarted(lab.slug, attempt, cluster.record.seed, exam))

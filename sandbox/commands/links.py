@@ -1,4 +1,4 @@
-"""Links between nodes: cut, slowed, healed."""
+"""Actions on links between nodes: cut, delay, heal."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.links import WHOLE

@@ -1,4 +1,4 @@
-"""Producers and consumers: add, change, stop, crash."""
+"""Actions on producers and consumers: add, change, stop, crash."""
 
 from dataclasses import fields, replace
 
@@ -54,7 +54,7 @@ def start_producer(cluster: Cluster, action: StartProducer) -> CarryOut:
 
 @executes(StartConsumer)
 def start_consumer(cluster: Cluster, action: StartConsumer) -> CarryOut:
-    """Without subscriptions, the settings of the group's newest member, except the fields given."""
+    """Start members; without subscriptions, with the settings of the group's newest member and the action's fields."""
     actors = cluster.actors
     like = _like_the_others(cluster, action) if not action.subscriptions else action
     for subscription in like.subscriptions:
@@ -105,7 +105,7 @@ def crash(cluster: Cluster, action: CrashActor) -> CarryOut:
 
 @executes(RestartActor)
 def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
-    """A process that still runs is killed first, as a supervisor would."""
+    """Restart an actor; a process that still runs is killed first, as a supervisor would do."""
     actor = cluster.actors.get(action.actor)
 
     def carry_out(seq: int, by: str) -> None:
@@ -118,7 +118,7 @@ def restart(cluster: Cluster, action: RestartActor) -> CarryOut:
 
 @executes(RemoveActor)
 def remove(cluster: Cluster, action: RemoveActor) -> CarryOut:
-    """Its process stops cleanly if it can; the actor is removed at once."""
+    """Remove an actor at once; its process stops cleanly unless it hangs."""
     actor = cluster.actors.get(action.actor)
 
     def carry_out(seq: int, by: str) -> None:
@@ -153,7 +153,7 @@ def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
 
 
 def check_topic_name(topic: str) -> None:
-    """Raises ActionRefused (422) for a name that no broker accepts."""
+    """Raise ActionRefused (422) if no broker accepts the topic's name."""
     problem = complaint(topic)
     if problem is not None:
         if problem == ILLEGAL:

@@ -1,4 +1,4 @@
-"""Messages sent by hand."""
+"""Action that sends messages by hand."""
 
 from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
@@ -14,7 +14,7 @@ from sandbox.message.queue import MessageQueue
 
 @executes(SendMessages)
 def send(cluster: Cluster, action: SendMessages) -> CarryOut:
-    """Many at once, at a rate, or given rows; the journal has the failures (`SendFailed`)."""
+    """Send messages: many at once, at a rate, or listed rows; the journal has the failures (`SendFailed`)."""
     check_topic_name(action.topic)
     check_messages(action)
     count = len(action.rows) or action.count or 1
@@ -38,12 +38,15 @@ def send(cluster: Cluster, action: SendMessages) -> CarryOut:
 
 
 def queue_of(topic: str, row: str) -> MessageQueue:
-    """`broker-a:3` of a topic.  Raises ActionRefused (422)."""
+    """Return the queue `broker-a:3` of a topic.  Raises ActionRefused (422) for another form."""
     return MessageQueue(topic, *row_parts("queue", row))
 
 
 def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:
-    """A broker that is down is allowed (the journal shows the failure); a queue that does not exist is not."""
+    """Raise ActionRefused (422) if the queue does not exist.
+
+    A broker that is down is allowed: the journal shows the failure.
+    """
     node = cluster.nodes.broker(queue.broker)
     config = node.broker.topics.table.get(queue.topic) if node.broker is not None else None
     if node.broker is not None and (config is None or queue.queue_id >= config.write_queues):

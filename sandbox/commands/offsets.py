@@ -1,4 +1,4 @@
-"""Resets of a group's offsets."""
+"""Actions that reset a group's offsets and undo a reset."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def reset(cluster: Cluster, action: ResetOffsets) -> CarryOut:
 
 @executes(UndoReset)
 def undo(cluster: Cluster, action: UndoReset) -> CarryOut:
-    """Back to each queue's offset before the reset, by the method that fits the group now."""
+    """Restore each queue's offset before the reset, by the method that fits the group now."""
 
     def min_offset(mq: MessageQueue) -> int:
         return cluster.nodes.broker(mq.broker).running.store.min_offset(mq.topic, mq.queue_id)

@@ -1,4 +1,4 @@
-"""Delivers one stored message again: a copy to its topic, or the message itself to one listener."""
+"""Actions that deliver one stored message again: a copy to its topic, or the message itself to one listener."""
 
 import orjson
 
@@ -31,7 +31,7 @@ _OWN = frozenset(value for name, value in vars(properties).items() if name.isupp
 
 @executes(ResendMessage)
 def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
-    """Sent like any message sent by hand; the journal has failures (`SendFailed`)."""
+    """Send a copy of a stored message like any message sent by hand; the journal has failures (`SendFailed`)."""
     _, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     topic = origin_topic(stored)
     if topic in NOT_FOR_SENDING:
@@ -54,7 +54,7 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
 
 @executes(ConsumeOnce)
 def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
-    """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` has the result."""
+    """Send CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` has the result."""
     node, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     client_id, group = _member(cluster, node, action)
 
@@ -66,7 +66,10 @@ def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
 
 
 def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[str, str]:
-    """Client id and group.  Raises ActionRefused: 409 offline, without a listener or in several groups."""
+    """Return client id and group of the member.
+
+    Raises ActionRefused (409) if it is offline, has no listener, or is in several groups.
+    """
     actor = next(
         (
             actor
@@ -128,7 +131,7 @@ async def _consume(cluster: Cluster, node: BrokerNode, stored: StoredMessage, cl
 
 
 def _said(answer: RemotingCommand) -> tuple[str, int | None, str | None]:
-    """The listener's status and its time in ms, or the broker's error code."""
+    """Return the listener's status, its time in ms and remark, or the broker's error code without a time."""
     if answer.code != ResponseCode.SUCCESS:
         known = answer.code in ResponseCode._value2member_map_
         return ResponseCode(answer.code).name if known else str(answer.code), None, answer.remark

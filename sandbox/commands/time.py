@@ -22,7 +22,7 @@ def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
 
 @executes(Step)
 def step(cluster: Cluster, action: Step) -> CarryOut:
-    """Run until the next fact, the next event of the given type, or for `ms`; then pause again."""
+    """Run until the next fact, the next event of the chosen type, or for `ms`; then pause again."""
     _check_elastic(cluster)
     if action.until not in ("fact", "ms") and action.until not in BY_NAME:
         raise ActionRefused(
@@ -37,7 +37,7 @@ def step(cluster: Cluster, action: Step) -> CarryOut:
 
 
 def _check_elastic(cluster: Cluster) -> None:
-    """Time can be scaled only while every client is in-process: an external client has timeouts of its own."""
+    """Raise ActionRefused (409) if an external client is connected, because its timeouts use its own clock."""
     if cluster.wire_clients():
         raise ActionRefused(
             409, "An external client has its own clock, so the speed stays at 1.", "Disconnect it to change the speed."

@@ -1,4 +1,4 @@
-"""Topics, groups, settings and files."""
+"""Actions on topics, groups, settings and files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -74,7 +74,7 @@ def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
 def _update_topic(
     cluster: Cluster, brokers: list[Broker], config_for: Callable[[Broker], TopicConfig], how: str
 ) -> CarryOut:
-    """All brokers or none: all limits are checked first."""
+    """Check the limits of all brokers, then return the function that changes the topic on all of them."""
     limits = cluster.limits
     topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues after the change
     for node in cluster.nodes.masters():
@@ -101,7 +101,7 @@ def _update_topic(
 
 @executes(DeleteTopic)
 def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
-    """As the admin tool: at every broker, then at every name server."""
+    """Delete a topic as the admin tool does: at every broker, then at every name server."""
     _refuse_system(action.topic)
     nodes = [node for node in cluster.nodes.masters() if action.topic in node.running.topics.table]
     if not nodes:
@@ -139,9 +139,9 @@ def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
 
 @executes(ChangeBroker)
 def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
-    """The expiry of locks changes at once; sizes and flushing take a restart of the broker, which is done now.
+    """Change settings of a broker: the lock expiry at once, sizes and flushing by a restart of the broker now.
 
-    Properties of client processes, as the lock renewal interval, apply to processes started later.
+    Properties of client processes, such as the lock renewal interval, apply to processes started later.
     """
     node = cluster.nodes.broker(action.broker)
     running = node.running
@@ -209,7 +209,7 @@ def clean_files(cluster: Cluster, action: CleanFiles) -> CarryOut:
 
 
 def _scope(cluster: Cluster, scope: str) -> list[Broker]:
-    """All running masters, or one.  Raises ActionRefused (404, 409)."""
+    """Return all running masters, or the one that `scope` names.  Raises ActionRefused (404, 409)."""
     nodes: list[BrokerNode] = cluster.nodes.masters() if scope == "cluster" else [cluster.nodes.broker(scope)]
     if not nodes:
         raise ActionRefused(409, "No broker is running.", "Start one first.")

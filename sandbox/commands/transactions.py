@@ -1,4 +1,4 @@
-"""Transactions ended by hand."""
+"""Action that ends a transaction by hand."""
 
 import logging
 
@@ -21,7 +21,7 @@ DECISIONS = {"commit": TRANSACTION_COMMIT, "rollback": TRANSACTION_ROLLBACK}
 
 @executes(EndTransaction)
 def end(cluster: Cluster, action: EndTransaction) -> CarryOut:
-    """One END_TRANSACTION for the producer's group: from its own process if it runs, else from another one."""
+    """Send one END_TRANSACTION for the producer's group: from its own process if it runs, else from another one."""
     node, half = open_transaction(cluster, action.transaction_id)
     header = EndTransactionHeader(
         group=half.producer_group,

@@ -1,6 +1,6 @@
-"""Refuses fields that have no effect in their action, so that nothing requested is silently ignored.
+"""Checks that refuse fields without effect in their action, so that no requested field is silently ignored.
 
-Every function raises ActionRefused (422) with the field, why it has no effect, and an alternative.
+Every function raises ActionRefused (422) with the field, the reason and an alternative.
 """
 
 from dataclasses import MISSING, fields
@@ -28,7 +28,7 @@ OF_TRANSACTIONS = ("fail_percent", "handler")
 
 
 def given(action: Any, names: tuple[str, ...]) -> list[str]:
-    """Those of the fields that differ from their default."""
+    """Return the names of those fields that differ from their default."""
     return [
         spec.name
         for spec in fields(action)
@@ -168,7 +168,7 @@ def check_messages(action: SendMessages) -> None:
 
 
 def check_expression(field: str, expression: str, kind: str) -> None:
-    """The client's own checks; whether a SQL92 expression compiles is checked by the broker."""
+    """Run the client's own checks of an expression.  The broker checks whether a SQL92 expression compiles."""
     try:
         Subscription("topic", expression, version=0, expression_type=kind)
     except ClientError as error:

@@ -1,4 +1,4 @@
-"""Actions on external clients."""
+"""Action on external clients."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.commands.executors import executes
@@ -9,7 +9,7 @@ from sandbox.kernel.errors import ActionRefused
 
 @executes(CutConnection)
 def cut(cluster: Cluster, action: CutConnection) -> CarryOut:
-    """Brokers see the connection close: its members leave at once.  A running client reconnects by itself."""
+    """Close an external client's connections: the brokers remove its members at once.  A running client reconnects."""
     connections = cluster.connections_of(action.client_id)
     if not connections:
         _refuse(cluster, action.client_id)

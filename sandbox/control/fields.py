@@ -1,7 +1,8 @@
-"""Converts form data or JSON to typed values, with errors that say what to correct.
+"""Conversion of form data or JSON to typed values, with errors that name the correction.
 
 The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`, `tuple[T,
-...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
+...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` restricts the
+values.
 """
 
 import re
@@ -24,14 +25,17 @@ CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class Between(NamedTuple):
-    """Both ends included."""
+    """Allowed range of a number, both bounds included."""
 
     low: float
     high: float
 
 
 class TextUpTo(NamedTuple):
-    """One line of at most `chars` characters: RocketMQ separates properties with control characters."""
+    """Limit of a text: one line of at most `chars` characters.
+
+    RocketMQ separates properties with control characters.
+    """
 
     chars: int
 
@@ -51,7 +55,7 @@ def hints_of(kind: Any) -> dict[str, Any]:
 
 
 def build(kind: type[T], document: Mapping[str, Any]) -> T:
-    """An instance of the dataclass `kind` from `document`.  Raises ActionRefused(422) naming the field."""
+    """Create an instance of the dataclass `kind` from `document`.  Raises ActionRefused (422) that names the field."""
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     unknown = sorted(set(document) - set(hints))
     if unknown:
@@ -75,7 +79,7 @@ def build(kind: type[T], document: Mapping[str, Any]) -> T:
 
 
 def convert(hint: Any, value: Any, name: str) -> Any:
-    """`value` converted to `hint`, from JSON types or form text."""
+    """Convert `value`, from JSON types or form text, to the type `hint`."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *rules = get_args(hint)

@@ -1,4 +1,4 @@
-"""The function that takes each kind of action or question, entered by a decorator and complete at import."""
+"""Registry of the function for each kind of action or question, filled by a decorator and complete at import."""
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -11,7 +11,7 @@ Taking = TypeVar("Taking", bound=Callable[..., Any])
 
 
 class Handlers(Generic[Kind, Result]):
-    """One function `(cluster, kind) -> Result` for each subclass of `base`.
+    """Registry with one function `(cluster, kind) -> Result` for each subclass of `base`.
 
     >>> class Question: ...
     >>> class Newest(Question): ...
@@ -28,7 +28,7 @@ class Handlers(Generic[Kind, Result]):
         self.by_kind: dict[type[Kind], Callable[[Any, Any], Result]] = {}
 
     def takes(self, kind: type[Kind]) -> Callable[[Taking], Taking]:
-        """Enter the decorated function as the one for `kind`.  Raises TypeError: another one is entered."""
+        """Register the decorated function for `kind`.  Raises TypeError if another one is registered."""
 
         def enter(function: Taking) -> Taking:
             if kind in self.by_kind:
@@ -40,7 +40,7 @@ class Handlers(Generic[Kind, Result]):
         return enter
 
     def complete(self, package: str, path: Iterable[str]) -> None:
-        """Import the modules of `package`.  Raises TypeError: a kind has no function then."""
+        """Import the modules of `package`.  Raises TypeError if a kind has no function afterwards."""
         for module in iter_modules(path):
             import_module(f"{package}.{module.name}")
         if missing := sorted(kind.__name__ for kind in self._base.__subclasses__() if kind not in self.by_kind):

@@ -1,4 +1,4 @@
-"""All questions to a sandbox; they change nothing (verb `see`)."""
+"""Questions to a sandbox; they change nothing (verb `see`)."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Position = Annotated[int, Between(0, INT64_MAX)]  # in a commit log
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Asked by its name in words: `PlanReset` as `plan-reset`."""
+    """Base of all questions.  Its name on the wire is the class name in words: `PlanReset` is `plan-reset`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ BY_NAME: dict[str, type[Question]] = {
 
 
 def parse_question(name: str, values: Mapping[str, Any]) -> Question:
-    """Raises ActionRefused: 404 for an unknown name, 422 for a bad field."""
+    """Return the question of this name.  Raises ActionRefused: 404 if the name is unknown, 422 for an invalid field."""
     kind = BY_NAME.get(name)
     if kind is None:
         raise ActionRefused(

@@ -1,8 +1,8 @@
-"""A recipe as the text of a link: compact JSON, deflated, in the letters of an address (docs/sharing.md).
+"""Recipes as the text of a link: compact JSON, deflated, in the letters of an address (docs/sharing.md).
 
-Times and turns are differences from the one before; a list has what came to the run: an action with its fields, a
-limit that refused one (null and its fields), or sleep (a reason and the time of waking, 0: it was not woken; where it
-is known how long it slept, a list of both).
+Times and turns are differences from the previous one.  A list has the outside events of the run.  These are: an
+action with its fields; a limit that refused one (null and its fields); sleep (a reason and the time of waking, 0 if
+it was not woken; if the time asleep is known, a list of both).
 """
 
 import base64
@@ -32,7 +32,7 @@ HIGHEST_PORT = 65_535
 
 
 def pack(order: RunOrder, limits: HostLimits) -> str:
-    """Raises ActionRefused (422): too much was done for one link."""
+    """Return the text of a run.  Raises ActionRefused (422) if the run is too long for a link."""
     came: list[list[Any]] = []
     turn = ms = 0
     for event in order.came:
@@ -78,7 +78,7 @@ def _waking(came: Came, begin_ms: int) -> int | list[int]:
 
 
 def unpack(text: str, limits: HostLimits) -> RunOrder:
-    """Raises ActionRefused (422)."""
+    """Return the run of a link's text.  Raises ActionRefused (422) if the text is invalid or exceeds a limit."""
     try:
         return _order(_loaded(text, limits), limits)
     except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
@@ -162,7 +162,7 @@ def _limit(fields: Any) -> dict[str, Any]:
 
 
 def _int(name: str, value: Any, most: int) -> int:
-    """From 0 to `most`.  Raises ActionRefused (422), and ValueError where it is no whole number."""
+    """Return a number from 0 to `most`.  Raises ActionRefused (422) outside, ValueError if it is no whole number."""
     if type(value) is not int:
         raise ValueError("not a number of a recipe")
     if not 0 <= value <= most:

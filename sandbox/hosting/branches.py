@@ -1,4 +1,4 @@
-"""The branches that are being made: each a task of the engine's loop, in slices."""
+"""Branches that are being created: each a task of the engine's loop, in slices."""
 
 import logging
 import shutil
@@ -27,7 +27,10 @@ log = logging.getLogger(__name__)
 
 
 class Branches:
-    """`demand_room` and `make_room` raise ActionRefused where no other sandbox of that name may be made, or opened."""
+    """Creation of branches on one engine.
+
+    `demand_room` and `make_room` raise ActionRefused if no other sandbox of that name can be created, or opened.
+    """
 
     def __init__(
         self,
@@ -46,8 +49,9 @@ class Branches:
         self._make_room = make_room
 
     async def begin(self, slug: str, order: AnyOrder) -> HostedRow:
-        """Begin to make a sandbox of another one's run, or of one that is given; its state is `branching` until it
-        goes on.
+        """Start to create a sandbox from another one's run, or from the run that `order` describes.
+
+        Return its row; its state is `branching` until it continues by itself.
         """
         if not isinstance(order, RunOrder):
             self._shown(order.parent)
@@ -88,7 +92,10 @@ class Branches:
             sandbox.cluster.journal_files.show()
 
     def _shown(self, slug: str) -> Path:
-        """Its directory, with all of its journal.  Of one that another engine serves, that one has shown it."""
+        """Return the sandbox's directory with its complete journal.
+
+        If another engine serves the sandbox, that engine has made the journal readable.
+        """
         if not self._registry.is_of_others(slug):
             self.show(slug)
         return self._registry.directory(slug)
@@ -99,7 +106,7 @@ class Branches:
         return read_run(directory, order, self._config.limits)
 
     def cancel(self, slug: str) -> None:
-        """One that is complete stays."""
+        """Cancel the creation of a branch; a complete branch stays."""
         if (branching := self._registry.get(slug).branching) is not None:
             branching.cancelled = True
 
@@ -120,7 +127,7 @@ class Branches:
 
 
 def demand_complete(slot: Slot, directory: Path) -> None:
-    """Raises ActionRefused (409) for a branch that is being made, or never was to its end."""
+    """Raise ActionRefused (409) for a branch that is being created, or whose creation was not completed."""
     if slot.branching is not None:
         raise ActionRefused(
             409,

@@ -1,4 +1,4 @@
-"""Makes a sandbox from another one's recorded run: it is executed again up to an event, and goes on from there."""
+"""Creation of a sandbox from a recorded run: the run is executed again up to an event, and continues from there."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -24,13 +24,13 @@ from sandbox.journal.schema import CAME, Row
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-THREAD_S = 0.001  # until a thread is asked again whether it is done
+THREAD_S = 0.001  # between two checks of a thread's work
 RECIPE_MS = 1_795_000_000_000  # when all recipes begin
 MARK = "branching"  # a file: the directory is not complete
 
 
 class Run(NamedTuple):
-    """The source of a branch: the lines of a journal up to an event.
+    """Source of a branch: the lines of a journal up to an event, with their rows.
 
     `free`, `until`: for a run without a journal, as of `Rerun`.
     """
@@ -43,7 +43,10 @@ class Run(NamedTuple):
 
 
 def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, Any]]], until_ms: int) -> Run:
-    """As if a journal had it; `done`: moment, name and fields of each action."""
+    """Build a run from actions, with the rows that its journal would have.
+
+    `done`: ms since the beginning, name and fields of each action.
+    """
     begin_ms = RECIPE_MS
     rows: list[Row] = [{"type": "SandboxOpened"}, {"type": "ClockChanged", "reason": "wake", "wall_ms": begin_ms}]
     rows += [
@@ -57,7 +60,10 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
 
 
 def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
-    """Raises ActionRefused: 409 there is no origin, 422 too much is done."""
+    """Build the run of a recipe with the origin stored in `directory`.
+
+    Raises ActionRefused: 409 if the origin cannot be read, 422 if the recipe is too long.
+    """
     if len(order.done) > limits.branch_changes or order.until_ms > limits.recipe_s * 1000:
         raise ActionRefused(
             422,
@@ -77,7 +83,11 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
 
 
 def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
-    """Raises ActionRefused: 404 there is no such event, 409 its stretch cannot be executed again, 422."""
+    """Read the run of a sandbox up to the event of a branch.
+
+    Raises ActionRefused: 404 if the event does not exist, 409 if the run cannot be executed again up to it, 422 if
+    the branch is too large.
+    """
     if len(order.changes) > limits.branch_changes:
         raise ActionRefused(
             422, "A branch changes at most {most} actions.", "Change fewer actions.", most=limits.branch_changes
@@ -122,9 +132,10 @@ def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
 
 
 def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, ports_taken: set[int]) -> SandboxRecord:
-    """Its first files; the record names the parent, the origin is the parent's own but for its seed.
+    """Write the first files of a branch and return its record.
 
-    Raises OSError, and ActionRefused (503) when no port is left.
+    The record names the parent; the origin is the parent's except for the seed.  Raises OSError, and ActionRefused
+    (503) if too few ports are free.
     """
     branch_of: dict[str, Any] = {"run": run.origin.record["slug"]}
     if not isinstance(order, RunOrder):
@@ -141,9 +152,9 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
 
 
 class Branching(Rerun):
-    """The execution of one branch, in slices; `cancelled` ends it.
+    """Execution of a branch's run, in slices; `cancelled` ends it.
 
-    The last of its sandboxes continues with the machine's time.
+    The last sandbox of the run continues with the machine's time.
     """
 
     def __init__(
@@ -176,9 +187,9 @@ class Branching(Rerun):
         return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)
 
     async def make(self) -> PacedSandbox | None:
-        """Make the branch in slices, behind all other work.
+        """Create the branch in slices, with less priority than other work.
 
-        None: the sandbox was asleep at the branch event.  Raises ActionRefused (409).
+        Return its sandbox, or None if that was asleep at the branch event.  Raises ActionRefused (409).
         """
         wall, slice_s = self._machine.wall, self._config.limits.slice_ms / 1000
         await self._machine.run_blocking(self.take_history)

@@ -1,6 +1,6 @@
-"""Which sandboxes an engine has, where engines of several machines share a data home (`hosting.lease`).
+"""Sandboxes that an engine has claimed, if engines of several machines share a data home (`hosting.lease`).
 
-Taken at first need and given back asleep, so a sandbox moves only asleep.  The engine opens nothing else.
+A sandbox is claimed at first need and given back asleep, so it moves only asleep.  The engine opens no others.
 """
 
 import asyncio
@@ -23,12 +23,15 @@ NO_TABLE = "The database does not answer, so the engine of the sandbox is unknow
 
 
 class Holding:
-    """All on the engine's loop."""
+    """Claimed sandboxes of an engine.  All methods run on the engine's loop."""
 
     def __init__(
         self, lease: Lease, registry: Registry, environment: Environment, woken: Callable[[str], object]
     ) -> None:
-        """`woken`: called with a sandbox that is to be opened without a visit: its ports are open."""
+        """Create it without claims.
+
+        `woken` is called with a sandbox that must be opened without a visit, because its ports are open.
+        """
         self._lease = lease
         self._registry = registry
         self._environment = environment
@@ -37,25 +40,25 @@ class Holding:
         self.is_draining = False
 
     async def hold(self, slug: str, *, new: bool) -> None:
-        """Nothing where it is held, or where there is no such sandbox and none is to be made.
+        """Claim a sandbox; do nothing if it is claimed already, or if it does not exist and is not `new`.
 
-        Raises HeldElsewhere, LeaseLost, EngineBusy, OSError: it could not be copied, and others may try.
+        Raises HeldElsewhere, LeaseLost, EngineBusy, or OSError if its files could not be copied; then others may try.
         """
         await self._one_at_a_time(slug, lambda: self._take(slug, new=new))
 
     async def give_back(self, slot: Slot) -> None:
-        """It sleeps, and stays unknown here until it is held again."""
+        """Give back a sleeping sandbox; this engine does not serve it until it claims it again."""
         self._registry.remove(slot.slug)
         await self._one_at_a_time(slot.slug, lambda: self._asked(lambda: self._lease.give_back(slot.slug)))
 
     async def forget(self, slug: str) -> None:
-        """It is deleted, or was never made."""
+        """Remove the claim of a sandbox that is deleted or was never created."""
         await self._one_at_a_time(slug, lambda: self._asked(lambda: self._lease.forget(slug)))
 
     async def drain(
         self, slots: list[Slot], sleep: Callable[[str], Awaitable[None]], moved: Callable[[str], None]
     ) -> None:
-        """Close all cleanly, one after the other, for others to have; `moved` gets each when it is free."""
+        """Close all sandboxes cleanly, one after the other, and give them back; call `moved` with each."""
         self.is_draining = True
         for slot in slots:
             try:
@@ -67,7 +70,7 @@ class Holding:
                 moved(slot.slug)
 
     async def _one_at_a_time(self, slug: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Goes on where its caller is cancelled."""
+        """Run `work` when no other work on this sandbox runs.  It continues if its caller is cancelled."""
         while slug in self._busy:
             await asyncio.wait([self._busy[slug]])
         task = self._busy[slug] = asyncio.get_running_loop().create_task(work())
@@ -95,7 +98,10 @@ class Holding:
         self._registry.get(slug).looked_s = self._environment.wall.monotonic()
 
     def _take_files(self, slug: str) -> int:
-        """The number of the claim.  On a worker's thread."""
+        """Claim a sandbox on a worker's thread; return the number of the claim.
+
+        If the previous engine never gave the sandbox back, its files are copied.
+        """
         held = self._lease.claim(slug)
         if held.is_clean or not self._registry.root_of(slug).exists():
             return held.fence

@@ -1,13 +1,13 @@
-"""One of several engines over one data home."""
+"""Share of one engine, if several engines use one data home."""
 
 from typing import NamedTuple
 
 
 class Share(NamedTuple):
-    """`slugs`: the sandboxes that are there when it starts and are served by it; of others only the ports count.
+    """Number of an engine, and the sandboxes that it serves from the start; of others only the ports count.
 
-    Who starts the engines holds the data home's lock, gives each sandbox to one of them, and each engine ports of its
-    own.
+    The process that starts the engines holds the data home's lock, assigns each sandbox to one of them, and gives
+    each engine its own ports.
     """
 
     number: int

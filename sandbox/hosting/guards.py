@@ -1,6 +1,6 @@
-"""The guards of an action in a sandbox, in their order: each lets it pass or raises ActionRefused.
+"""Guards of an action in a sandbox, in their order: each returns or raises ActionRefused.
 
-They know roles, not visitors: who may act at all is decided before (`queueviz.sandboxes.guards`).
+Guards check roles, not visitors: the visitor's right to act is checked before (`queueviz.sandboxes.guards`).
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ Guard = Callable[[Cluster, str, str], None]
 
 
 def disk(cluster: Cluster, action: str, by: str) -> None:
-    """Let pass while the sandbox's journal can be written.  Raises ActionRefused (503)."""
+    """Raise ActionRefused (503) if the sandbox's journal cannot be written."""
     cluster.disk_full.check()
 
 
 def hold(cluster: Cluster, action: str, by: str) -> None:
-    """Let pass what a course teacher's hold leaves to this role.  Raises ActionRefused (403, 409)."""
+    """Raise ActionRefused (403, 409) if a course teacher's hold forbids the action to this role."""
     cluster.companion(TeacherHold).check(action, by)
 
 
 def lab(cluster: Cluster, action: str, by: str) -> None:
-    """Let pass what the lab in progress allows; a teacher is not bound by it.  Raises ActionRefused (403)."""
+    """Raise ActionRefused (403) if the lab in progress forbids the action; a teacher may do everything."""
     if not is_by(by, "instructor"):
         cluster.companion(LabProgress).check_allowed(action)
 

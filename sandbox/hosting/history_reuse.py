@@ -1,4 +1,4 @@
-"""The history that a run began with, taken from its files where they are kept, instead of being executed again."""
+"""Reuse of a history's files for the beginning of a run, instead of executing that beginning again."""
 
 import shutil
 from pathlib import Path
@@ -17,9 +17,10 @@ OF_ITS_OWN = (records.FILE_NAME, ORIGIN_NAME)
 
 
 def take_history(home: Path, directory: Path, recorded: list[bytes]) -> int:
-    """Leave `directory`, in which nothing was executed yet, as the history of `recorded` would: how many lines that is.
+    """Copy the history of a recorded run into `directory`, in which nothing was executed yet; return its line count.
 
-    0, and nothing is changed: it began without one, more than that is not asked for, or its files are not kept.
+    Return 0 and change nothing if the run began without a history, has no more lines than the history, or the
+    history's files do not exist.
     """
     record = records.load(directory)
     for history in sorted((home / DIRECTORY).glob(f"{record.template}-{record.preset}-*")):
@@ -39,7 +40,7 @@ def _same_lines(directory: Path, recorded: list[bytes]) -> int:
 
 
 def _is_copied(directory: Path, draft: Path) -> bool:
-    """Whole, or not at all: it may be removed meanwhile, or damaged."""
+    """Copy a history, completely or not at all; return False if it is removed meanwhile, or damaged."""
     try:
         is_whole = bool(copy_directory(directory / RUN, draft) == orjson.loads((directory / FILES).read_bytes()))
     except (OSError, orjson.JSONDecodeError):
@@ -50,7 +51,7 @@ def _is_copied(directory: Path, draft: Path) -> bool:
 
 
 def _move_in(draft: Path, directory: Path) -> None:
-    """The record goes on from the history's, with the names and the ports it has."""
+    """Move the history's files into the directory; the record continues the history's, with its own names and ports."""
     mine, record = records.load(directory), records.load(draft)
     record.slug, record.engine, record.branch_of = mine.slug, mine.engine, mine.branch_of
     record.nodes = [node._replace(own=own.own) for node, own in zip(record.nodes, mine.nodes, strict=True)]

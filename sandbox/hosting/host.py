@@ -1,4 +1,4 @@
-"""All sandboxes of one engine: which are open, which is closed next, and the calls they answer."""
+"""Host of all sandboxes of one engine: opens and closes them, and runs the calls to them."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class Host:
-    """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
+    """Engine's side of `EnginePort`.  Everything runs on the engine's loop."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Host:
         self._closing = False
 
     def start(self) -> None:
-        """All sandboxes start asleep, except those with open ports, whose clients may be waiting."""
+        """Register all sandboxes as asleep, and wake those with open ports, because their clients may be waiting."""
         self._registry.scan()
         for slot in self._registry.all():
             if slot.listening:
@@ -86,13 +86,13 @@ class Host:
         self._environment.wall.call_later(self._config.look_around_s, self._close_idle)
 
     async def close(self) -> None:
-        """Close all sandboxes at once: the server stops."""
+        """Close all sandboxes at once, because the server stops."""
         self._closing = True
         ends = [self.sleep(slot.slug, "server stop") for slot in self._registry.awake()]
         await asyncio.gather(*ends, self.clusters.close(), return_exceptions=True)
 
     def run(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
-        """Run a coroutine to its end; its outcome goes into `future`, unless the future was cancelled."""
+        """Run a coroutine to its end; set its outcome on `future`, unless that was cancelled."""
 
         async def settle() -> None:
             waited_for = future.set_running_or_notify_cancel()
@@ -141,7 +141,7 @@ class Host:
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
-        """Check the name and the room for another sandbox.  Raises ActionRefused."""
+        """Check the name and the space for another sandbox.  Raises ActionRefused."""
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(
                 422,
@@ -212,7 +212,7 @@ class Host:
             slot.change = None
 
     async def _make_room(self) -> None:
-        """At the limit, close the sandbox viewed longest ago; sandboxes with viewers are never closed for this."""
+        """At the limit, close the sandbox viewed longest ago; raise ActionRefused (503) if all have viewers."""
         while len(self._registry.awake()) >= self.cap and not self._closing:
             idle = [slot for slot in self._registry.awake() if not slot.watched and slot.change is None]
             if not idle:
@@ -242,7 +242,7 @@ class Host:
             slot.ring()
 
     async def open_listener(self, slug: str) -> ListeningRow:
-        """A sandbox in virtual time sleeps first, and wakes in the machine's."""
+        """Open a sandbox's ports.  A sandbox in virtual time first sleeps, and wakes in the machine's time."""
         slot = self._registry.get(slug)
         self.awake(slug).cluster.companion(LabProgress).check_alone()
         slot.with_ports, was_paced = True, isinstance(self.awake(slug), PacedSandbox)
@@ -298,7 +298,7 @@ class Host:
         await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.root_of(slug), ignore_errors=True))
 
     def awake(self, slug: str) -> Sandbox:
-        """The open sandbox; the call counts as a view.  Raises ActionRefused: 404 unknown, 503 asleep."""
+        """Return the open sandbox; the call counts as a view.  Raises ActionRefused: 404 if unknown, 503 if asleep."""
         slot = self._registry.get(slug)
         if slot.sandbox is None or slot.state != "live":
             raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=slot.state)
@@ -306,7 +306,7 @@ class Host:
         return slot.sandbox
 
     async def ask(self, slug: str, question: Question) -> dict[str, Any]:
-        """Answer a question.  Bodies are decompressed by a worker: their unpacked size is the sender's choice."""
+        """Answer a question.  A worker decompresses message bodies, because the sender determines their size."""
         if is_attached(slug):
             answer = await self.clusters.ask(slug, question)
         else:
@@ -323,7 +323,7 @@ class Host:
         return reads
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
-        """Read one channel after the other, so that an expensive one delays only those behind it."""
+        """Read one channel after the other until `budget_s` is used; an expensive one delays only those after it."""
         now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
         reads: list[Read] = []
@@ -434,7 +434,7 @@ class Host:
 
 
 def awake_cap(config: HostConfig) -> int:
-    """Return the most awake sandboxes the machine supports.  Raises the soft limit of descriptors to the hard one."""
+    """Return how many sandboxes the machine can keep awake.  Sets the soft limit of descriptors to the hard one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

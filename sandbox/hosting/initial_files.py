@@ -1,4 +1,4 @@
-"""The first files of a new sandbox, on the engine's loop: those of its template, or a copy of its history."""
+"""First files of a new sandbox, on the engine's loop: those of its template, or a copy of its history."""
 
 import logging
 import shutil
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Beginnings:
-    """The creation of new sandboxes' files, for one host."""
+    """Creation of new sandboxes' files, for one host."""
 
     def __init__(self, home: Path, config: HostConfig, registry: Registry, environment: Environment) -> None:
         self._histories = Histories(home, config)
@@ -38,9 +38,10 @@ class Beginnings:
         limits: dict[str, Any] | None,
         history: bool,
     ) -> None:
-        """There is one now, asleep.  With a `history` only where nothing else is given, and where one can be had.
+        """Create a sleeping sandbox.
 
-        Raises ActionRefused: 409 another one took the name meanwhile, 422 as `new_record`, 503.
+        With `history` it is a copy of the template's history, if one exists and no other parameter is set.  Raises
+        ActionRefused: 409 if the name was taken meanwhile, 422 as `new_record`, 503.
         """
         is_plain = (seed, changes, limits) == (None, None, None)
         if history and is_plain and await self._begun_with_history(slug, template, preset):

@@ -1,8 +1,8 @@
-"""Runs the virtual loop of one sandbox forward with the machine's time, a slice at a time.
+"""Pacing of one sandbox's virtual loop by the machine's time, a slice at a time.
 
-Slices are callbacks of the engine's loop.  What is due begins at once, with a short slice; a sandbox that has more to
-do than fits waits for its turn among those that are behind, one of which has a whole slice in each round of the loop.
-So the others and the readers wait for one slice, however many are behind.
+Slices are callbacks of the engine's loop.  Due work starts at once, with a short slice.  A sandbox with more work
+than fits waits for its turn among the late sandboxes; one of them gets a whole slice in each round of the loop.  So
+other sandboxes and readers wait for one slice, however many are late.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ SHORT = 0.2  # of a slice, for what has just become due
 
 
 class Behind:
-    """Sandboxes of one engine that have more to do than fits a slice."""
+    """Sandboxes of one engine that have more work than fits into a slice."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._call_soon = loop.call_soon
@@ -49,14 +49,14 @@ _BEHIND: WeakKeyDictionary[asyncio.AbstractEventLoop, Behind] = WeakKeyDictionar
 
 
 class Hurried(NamedTuple):
-    """Does not wait for the machine's time: opening, closing."""
+    """Task that does not wait for the machine's time: opening or closing."""
 
     task: "asyncio.Task[Any]"
     answer: "asyncio.Future[Any]"
 
 
 class Planned(NamedTuple):
-    """To be called between two turns of the loop, when it has reached `at_ms`."""
+    """Callback to be called between two turns of the loop, when it has reached `at_ms`."""
 
     at_ms: int
     fn: Callable[[], None]
@@ -64,7 +64,10 @@ class Planned(NamedTuple):
 
 
 class Pace:
-    """`machine` is the engine's environment.  The loop of `paced` stands at 0 s until the first `run`."""
+    """Pacing of one sandbox's loop.
+
+    `machine` is the engine's environment.  The loop of `paced` is at 0 s until the first `run`.
+    """
 
     def __init__(self, paced: PacedEnvironment, machine: Environment, *, slice_ms: float) -> None:
         self._paced = paced
@@ -83,7 +86,7 @@ class Pace:
         paced.on_late = self._on_late
 
     def turn(self, fn: Callable[[], T]) -> T:
-        """Call `fn` between two turns of the loop, at the machine's time unless the loop is behind."""
+        """Call `fn` between two turns of the loop and return its value; if possible at the machine's time."""
         if self._paced.sim.is_running():
             return fn()
         self.catch_up()
@@ -95,8 +98,9 @@ class Pace:
                 self._ask()
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
-        """Call `fn` when the loop has reached the time that it would have in so many seconds of the machine; that, in
-        ms of the loop.  A loop that is late is still at that millisecond, unless it is so for MOST_LATE_S.
+        """Plan a call of `fn` at the loop time that lies `in_s` of the machine's time ahead; return that time in ms.
+
+        A late loop still calls `fn` at that ms, unless it is late by MOST_LATE_S.
         """
         self.catch_up()
         at_ms = max(self._target_ms() + round(in_s * 1000), math.ceil(self._paced.sim.time() * 1000))
@@ -108,13 +112,13 @@ class Pace:
         return at_ms
 
     def _overdue(self, planned: Planned) -> None:
-        """The machine is too busy to get there: better beside its millisecond than never."""
+        """Call a planned function now: the machine is too busy to reach its time."""
         if planned in self._planned:
             self._planned.remove(planned)
             self.turn(planned.fn)
 
     async def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine on the loop to its end, as fast as it can, and return its value."""
+        """Run a coroutine on the loop to its end, as fast as possible, and return its value."""
         task = self.turn(lambda: self._paced.sim.create_task(make()))
         answer: asyncio.Future[T] = self._machine.loop.create_future()
         self._hurried, self._begun = Hurried(task, answer), True
@@ -122,18 +126,18 @@ class Pace:
         return await answer
 
     def go_on(self) -> None:
-        """Without opening: from where the loop stands."""
+        """Start the pacing without opening, from the current loop time."""
         self._begun = True
         self._begin()
         self._ask()
 
     def catch_up(self) -> None:
-        """Let the clock show the machine's time, where nothing happens before that."""
+        """Advance the clock to the machine's time, if no work is due before."""
         if self._begun and not self._over and self._hurried is None and not self._paced.sim.is_running():
             self._paced.move_to(self._next_ms())
 
     def stop(self) -> None:
-        """Nothing runs any more."""
+        """Stop the loop for good; planned calls are cancelled."""
         self._over = True
         self._disarm()
         for planned in self._planned:
@@ -145,7 +149,7 @@ class Pace:
         return int((self._machine.wall.monotonic() - self._began_s) * 1000) + 1
 
     def _next_ms(self) -> int:
-        """Not past what is planned."""
+        """Return the loop time to run to: the machine's, but not after the next planned call."""
         return min([self._target_ms(), *(planned.at_ms for planned in self._planned[:1])])
 
     def _disarm(self) -> None:
@@ -168,7 +172,7 @@ class Pace:
             self._behind.ask(lambda: self._slice(1))
 
     def _on_late(self) -> None:
-        """A thread's work is done."""
+        """Continue after a thread has finished its work."""
         if self._waits:
             try:
                 self._machine.loop.call_soon_threadsafe(self._ask)
@@ -199,7 +203,7 @@ class Pace:
             self._alarm = wall.call_later(max(0.0, self._began_s + due_s - wall.monotonic()), self._ask)
 
     def _due_s(self) -> float | None:
-        """When something happens next, in seconds of the loop."""
+        """Return the loop time of the next work in seconds; None without any."""
         due = [self._paced.sim.next_time(), *(planned.at_ms / 1000 for planned in self._planned[:1])]
         return min((at_s for at_s in due if at_s is not None), default=None)
 
@@ -226,12 +230,12 @@ class Pace:
         return True
 
     def _begin(self) -> None:
-        """The loop stands where the machine's time is."""
+        """Align the loop's time with the machine's time."""
         self._began_s = self._machine.wall.monotonic() - self._paced.sim.time()
         self._measured = self._machine.wall.monotonic(), self._paced.sim.time()
 
     def _measure(self, *, reached: bool) -> None:
-        """Note the share that was reached; what is too far behind is not made up."""
+        """Measure the reached share of the machine's time.  A larger delay than BEHIND_S is not made up."""
         now_s, virtual_s = self._machine.wall.monotonic(), self._paced.sim.time()
         behind_s = now_s - self._began_s - virtual_s
         if not reached and behind_s > BEHIND_S:

@@ -1,4 +1,4 @@
-"""A sandbox whose run can be executed again: it has a virtual loop of its own, paced by the machine's time."""
+"""Sandbox with a repeatable run: its virtual loop is paced by the machine's time."""
 
 import logging
 from collections.abc import Callable
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class PacedSandbox(Sandbox):
-    """A sandbox in virtual time.
+    """Sandbox in virtual time.
 
     Actions run between two turns of its loop, and the journal records their positions; reading changes nothing.
     """
@@ -63,7 +63,7 @@ class PacedSandbox(Sandbox):
             raise
 
     def go_on(self) -> None:
-        """Continue with the machine's time: until now another owner ran its loop."""
+        """Continue with the machine's time, after another owner ran the sandbox's loop."""
         self._pace.go_on()
 
     async def close(self, reason: str, *, came: Position | None = None) -> None:
@@ -82,7 +82,7 @@ class PacedSandbox(Sandbox):
         return self._pace.turn(lambda: Sandbox.act(self, action, by))
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
-        """At one millisecond of its loop, which is one of its clock, also where the machine is late."""
+        """Plan a call at a fixed ms of the loop, also if the machine is late; return the ms of the sandbox's clock."""
         at_ms = self._pace.plan(in_s, fn, over)
         return self._ms_in(at_ms / 1000 - self._paced.sim.time())
 

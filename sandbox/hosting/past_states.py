@@ -1,4 +1,4 @@
-"""Past states: the journals of sandboxes and clusters, read on the engine's loop, and their files by its workers."""
+"""Past states of sandboxes and clusters: journals in memory are read on the loop, files by workers."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from sandbox.queries.state_at import Kept, StateAt, kept_in, state_at
 
 
 class Past:
-    """The engine's side of `EnginePort` where it reads back."""
+    """Engine's side of `EnginePort` for past states."""
 
     def __init__(self, registry: Registry, clusters: Clusters, environment: Environment, limits: HostLimits) -> None:
         self._registry = registry
@@ -73,7 +73,7 @@ class Past:
         return changes_between(await self.state_at(slug, first), await self.state_at(slug, last))
 
     def _shown(self, slug: str) -> tuple[JournalFiles | None, Path]:
-        """The journal and its files, which have all of it."""
+        """Return the open journal (None if closed) and the directory of its files, which are complete."""
         if is_attached(slug):
             raise ActionRefused(
                 409, "Only the current state of an attached cluster is known.", "View its current state."
@@ -87,6 +87,6 @@ class Past:
         return self._registry.directory(slug) / DIRECTORY
 
     def _kept(self, slug: str) -> JournalFiles | None:
-        """Return the journal files of the sandbox; None: it is not open.  Raises ActionRefused: 404 unknown."""
+        """Return the journal files of an open sandbox; None if it is closed.  Raises ActionRefused (404) if unknown."""
         sandbox = self._registry.get(slug).sandbox
         return sandbox.cluster.journal_files if sandbox is not None else None

@@ -1,7 +1,7 @@
-"""The files of a sandbox that was taken from an engine which never gave it back: a copy, under the number of the claim.
+"""Copies of a sandbox's files that its last engine never gave back, under the number of the new claim.
 
-The engine before may only be stopped, and write on when it is continued: into its own files, which are no longer read.
-A sandbox lies in its directory, or in the copy there with the highest number (`hosting.lease`).
+The last engine may only be stopped, and write again when it continues: into its own files, which are no longer read.
+A sandbox's files are in its directory, or in the copy there with the highest number (`hosting.lease`).
 """
 
 import os
@@ -23,10 +23,10 @@ def newest(directory: Path, below: int | None = None) -> Path:
 
 
 def take_over(directory: Path, fence: int, check: Callable[[], None]) -> Path:
-    """Copy what counts, and read it no more.  Raises OSError: nothing has changed then.
+    """Copy the valid files for a new claim and return the copy; the source is no longer read.
 
-    What was read before goes only after a `check` of the lease that follows the copy: by then it may be another
-    engine's source.
+    Raises OSError; then nothing has changed.  The source is removed only after a `check` of the lease that follows
+    the copy: by then it may be another engine's source.
     """
     copy, making = directory / f"{COPY}{fence}", directory / f"{MAKING}{fence}"
     if copy.is_dir():
@@ -63,7 +63,7 @@ def forget_older(directory: Path, fence: int) -> None:
 
 
 def _own(directory: Path) -> list[Path]:
-    """Its files without those of copies."""
+    """Return the directory's entries without copies."""
     with os.scandir(directory) as entries:
         return [Path(entry.path) for entry in entries if not entry.name.startswith((COPY, MAKING))]
 

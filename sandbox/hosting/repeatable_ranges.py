@@ -1,4 +1,4 @@
-"""Which parts of a journal can be executed again."""
+"""Stretches: the ranges of a journal that can be executed again, and those that cannot."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from sandbox.journal.segments import lines
 
 MADE_BEFORE = "made before"  # this sandbox was made by a release that recorded nothing
 TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
-NOT_KEPT = "beginning not kept"  # a stretch that begins from files, which went on since
-NO_ORIGIN = "origin"  # one of STRETCH_ENDS: what it was made of cannot be read any more, so no part of it
+NOT_KEPT = "beginning not kept"  # a stretch that starts from files, which have changed since
+NO_ORIGIN = "origin"  # one of STRETCH_ENDS: the origin is not readable, so no part can be repeated
 
 _ENDING = (b'"StretchEnded"', b'"SandboxWoken"')
 
 
 class Stretch(NamedTuple):
-    """Rows of the journal from one seq to another; `why`: it ended, or it cannot be executed again."""
+    """Range of journal rows.  `why`: the reason why it ended, or cannot be executed again."""
 
     from_seq: int
     to_seq: int
@@ -35,14 +35,14 @@ class Stretch(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The stretches of a journal.  `keyframe`: the seq of the first one; no earlier state is known."""
+    """Stretches of a journal.  `keyframe`: the seq of the first keyframe; earlier states are unknown."""
 
     stretches: tuple[Stretch, ...]
     keyframe: int | None
 
 
 def line_of(directory: Path) -> Line:
-    """Return a sandbox's stretches.  Only rows that can end a stretch are parsed, and the rows before them."""
+    """Return a sandbox's stretches.  Only rows that can end a stretch, and the rows before them, are parsed."""
     rows: list[Row] = []
     keyframe: int | None = None
     before = b""
@@ -63,7 +63,7 @@ def _add(rows: list[Row], *lines: bytes) -> None:
 
 
 def recorded_until(directory: Path, last: int | None = None) -> tuple[list[bytes], list[Row]]:
-    """The lines of a sandbox's journal up to event `last`, and what they hold; none where there is no journal."""
+    """Return the lines of a sandbox's journal up to event `last`, and their rows; empty without a journal."""
     kept: list[bytes] = []
     rows: list[Row] = []
     for line in lines(directory / DIRECTORY):
@@ -76,7 +76,7 @@ def recorded_until(directory: Path, last: int | None = None) -> tuple[list[bytes
 
 
 def stretches_of(directory: Path, rows: list[Row]) -> tuple[Stretch, ...]:
-    """`rows`: from the oldest on that the sandbox's journal has."""
+    """Return the stretches of `rows`, which begin with the oldest row of the sandbox's journal."""
     first, last = rows[0]["seq"], rows[-1]["seq"]
     index = next((index for index, row in enumerate(rows) if row["type"] == "StretchEnded"), None)
     if index is not None and rows[index]["why"] == NO_ORIGIN:

@@ -1,4 +1,4 @@
-"""Notices to a student whose sealed prediction a teacher's action has affected, by the name of that action."""
+"""Notices to a student whose sealed prediction a teacher's action has affected, by the name of the action."""
 
 from sandbox.labs.translation_marks import _
 

@@ -1,4 +1,4 @@
-"""Readings of the Board by a script: the header of the lab's group, and the rows of its queues."""
+"""Readings of the Board by a lab's script: the header of the lab's group, and the rows of its queues."""
 
 from typing import Any
 

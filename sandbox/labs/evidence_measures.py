@@ -1,4 +1,4 @@
-"""Measures that several labs take from the evidence: lag at a moment, rates, repetitions, newest changes."""
+"""Measures of the evidence that several labs use: lag at a time, rates, repetitions, newest changes."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
 
 
 def lag_at(evidence: Evidence, group: str, topic: str, at_ms: int) -> int:
-    """Messages stored and not committed at that moment."""
+    """Return the number of messages that were stored and not committed at `at_ms`."""
     ends: dict[str, int] = {}
     for stored in evidence.of(MessagesStored, since=0):
         if stored.at_ms <= at_ms and stored.event.topic == topic:
@@ -20,7 +20,7 @@ def lag_at(evidence: Evidence, group: str, topic: str, at_ms: int) -> int:
 
 
 def finished_per_s(evidence: Evidence, group: str, over_s: int) -> float:
-    """Messages a second that listeners finished with success, over the last seconds."""
+    """Return the messages per second that listeners finished with success, over the last `over_s` seconds."""
     first_ms = evidence.now_ms - over_s * 1000
     count = 0
     for row in reversed(evidence.deliveries):
@@ -31,7 +31,7 @@ def finished_per_s(evidence: Evidence, group: str, over_s: int) -> float:
 
 
 def finished_twice(rows: list[Delivery]) -> list[Delivery]:
-    """Deliveries of an offset whose success was there before."""
+    """Return the successes of an offset that had succeeded before in the same group."""
     entry: Counter[tuple[str, str, int]] = Counter()
     again = []
     for row in rows:
@@ -43,7 +43,7 @@ def finished_twice(rows: list[Delivery]) -> list[Delivery]:
 
 
 def out_of_order(rows: list[Delivery]) -> list[Delivery]:
-    """Successes that do not follow right after the one before them in their queue, in the order of their ends."""
+    """Return the successes that do not directly follow the previous one in their queue, ordered by their end."""
     following: dict[tuple[str, str], int] = {}
     unordered = []
     for row in rows:
@@ -56,7 +56,7 @@ def out_of_order(rows: list[Delivery]) -> list[Delivery]:
 
 
 def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | None = None) -> int:
-    """Messages stored in these queues that no listener has finished with success, now or before an event."""
+    """Count the messages of these queues that no listener finished with success, now or before an event."""
     done = {
         (row.queue, row.offset)
         for row in evidence.deliveries
@@ -91,7 +91,10 @@ def keys_of(send: Seen[ActionTaken]) -> list[str]:
 
 
 def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[int, Delivery]:
-    """Offset → first delivery of each message with this key to the lab's group, which reads one queue and gets all."""
+    """Return the first delivery of each message with this key to the lab's group, by offset.
+
+    The group reads one queue and receives all messages.
+    """
     records: dict[int, Delivery] = {}
     for row in evidence.deliveries_of(evidence.numbers["group"], since=since):
         if row.key == key:
@@ -102,7 +105,7 @@ def records_of(evidence: Evidence, key: str, since: int | None = None) -> dict[i
 def done_to(
     evidence: Evidence, broker: str, *names: str, broker_id: int = 0, since: int | None = None
 ) -> Seen[ActionTaken] | None:
-    """The newest of these actions on a broker, in the open step or since an event."""
+    """Return the newest of these actions on a broker, in the open step or since an event; None if there is none."""
     entries = [
         entry
         for name in names
@@ -119,5 +122,5 @@ def newest_change(evidence: Evidence, topic: str) -> Seen[TopicChanged] | None:
 
 
 def assignments(evidence: Evidence, group: str, topic: str) -> tuple[int, ...]:
-    """The events of the newest assignment of each member that lives."""
+    """Return the seqs of the newest assignment of each live member."""
     return tuple(entry.seq for entry in evidence.assigned(group, topic).values())

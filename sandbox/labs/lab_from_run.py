@@ -1,7 +1,7 @@
-"""The part of a run that becomes a lab: the actions that build its setup, the later ones, and the time between.
+"""Part of a run that becomes a lab: the actions of its setup, the later actions, and the times between them.
 
-If labs were done in the run, only their setup is taken.  Changes of the clock's rate are left out, as a script waits by
-the sandbox's own clock.
+If labs were done in the run, only their setup is used.  Changes of the clock's rate are omitted, because a script
+waits by the sandbox's own clock.
 """
 
 from collections.abc import Iterable
@@ -29,13 +29,16 @@ BUILDS = frozenset(
 )
 OF_LABS = frozenset({"AnswerStep", "TakeHint"})
 OF_TIME = frozenset({"SetRate", "Step"})
-OF_ONE_RUN = (CutConnection, EndTransaction, ForceUnlock, UndoReset)  # they name what no other run has, or no owner may
+OF_ONE_RUN = (CutConnection, EndTransaction, ForceUnlock, UndoReset)  # they have ids of this run, or need another role
 OF_A_PROCESS = "@"  # in a client id, beside its process number
 STEPS_MAX = 20
 
 
 class Later(NamedTuple):
-    """An action for a step: `waited_ms` since the one before it, or the setup; `at_ms`: of the sandbox's clock."""
+    """Action for a step.
+
+    `waited_ms`: time since the previous action or the setup; `at_ms`: of the sandbox's clock.
+    """
 
     waited_ms: int
     at_ms: int
@@ -43,7 +46,7 @@ class Later(NamedTuple):
 
 
 class SavedRun(NamedTuple):
-    """`left_out`: names of actions that no other run can carry out."""
+    """Run as the source of a lab.  `left_out`: names of actions that no other run can execute."""
 
     name: str
     template: str
@@ -55,9 +58,10 @@ class SavedRun(NamedTuple):
 
 
 def saved_run(order: RunOrder, *, name: str, template: str, built: Iterable[Action]) -> SavedRun:
-    """`template`: with the nodes of the run's and nothing in it; `built`: what the run's own template carries out.
+    """Extract the part of a run that becomes a lab.
 
-    Raises ActionRefused (422): nothing was done that students could do, or too much, or a lab is not known here.
+    `template`: an empty one with the run's nodes; `built`: the actions of the run's own template.  Raises
+    ActionRefused (422) if the run has no actions of students, too many, or an unknown lab.
     """
     begun, own, later, left_out = list(built), list[Later](), list[Later](), list[str]()
     changes: dict[str, object] = {}

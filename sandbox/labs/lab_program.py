@@ -1,4 +1,4 @@
-"""A run as the file of a lab: its setup, a step for each later action, scripts that play it, texts to be filled in."""
+"""Source file of a lab made from a run: its setup, a step per later action, scripts, and texts to be filled in."""
 
 import re
 from collections.abc import Iterable
@@ -100,7 +100,10 @@ LAB = """LAB = Lab(
 
 
 def lab_program(run: SavedRun) -> str:
-    """The text of a Python file.  Names of topics and groups are numbers of the lab, so a second attempt has others."""
+    """Return the text of the lab's Python file.
+
+    Names of topics and groups are numbers of the lab, so a second attempt has other names.
+    """
     names = _Names(run)
     setup = [call_of(action, names.in_setup) for action in run.setup]
     acts = [call_of(_repeatable(later.action), names.at(later)) for later in run.later]
@@ -136,7 +139,7 @@ def lab_program(run: SavedRun) -> str:
 
 
 class _Names:
-    """Names of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
+    """Names of topics and groups in a run, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
 
     def __init__(self, run: SavedRun) -> None:
         self._of: dict[tuple[str, str], str] = {}
@@ -153,7 +156,7 @@ class _Names:
         return self.rewritten(field, value, "n")
 
     def at(self, later: Later) -> Any:
-        """Moments are differences from that of the action."""
+        """Return the rewriting of fields for an action; times become differences from the action's time."""
 
         def rewrite(field: str, value: Any) -> str | None:
             if isinstance(value, int) and _is_moment(later.action, field):
@@ -164,7 +167,10 @@ class _Names:
         return rewrite
 
     def rewritten(self, field: str, value: Any, numbers: str) -> str | None:
-        """`numbers`: how they are called where it stands."""
+        """Return the source text of a field that is a known name, else None.
+
+        `numbers`: the variable with the lab's numbers.
+        """
         if field not in KINDS or not isinstance(value, str):
             return None
         plain = OF_SYSTEM.sub("", value)
@@ -181,7 +187,7 @@ KINDS = {"topic": "topic", "group": "group", "source_group": "group", "confirm":
 
 
 def _named(values: Any, field: str = "") -> Iterable[tuple[str, str]]:
-    """Kind and name of what an action's fields name, in their order."""
+    """Yield kind and name of the topics and groups in an action's fields, in order."""
     if isinstance(values, dict):
         for key, value in values.items():
             yield from _named(value, key)
@@ -200,14 +206,14 @@ def _is_moment(action: Action, field: str) -> bool:
 
 
 def _repeatable(action: Action) -> Action:
-    """Without what a preview showed: in another run it is another."""
+    """Return the action without values of its preview, which differ in another run."""
     if isinstance(action, ResetOffsets):
         return replace(action, expected=(), fingerprint=None, confirm=action.group)
     return action
 
 
 def _needed(action: Action) -> dict[str, object]:
-    """The fields that say what it is about: those without a default, of texts and numbers."""
+    """Return the text and number fields without a default, which identify the action's subject."""
     values = {spec.name: getattr(action, spec.name) for spec in fields(action) if spec.default is MISSING}
     return {name: value for name, value in values.items() if isinstance(value, str | int | float)}
 
@@ -226,7 +232,7 @@ def _done(action: Action) -> str:
 
 
 def _solution(later: tuple[Later, ...], acts: list[Call]) -> str:
-    """The script that solves: a function for each action, and a step that does it."""
+    """Return the source of the solution: a function for each action, and a step that calls it."""
     numbered = list(enumerate(zip(later, acts, strict=True), start=1))
     done = "".join(DONE.format(number=number, body="\n".join(_done_in(step, act))) for number, (step, act) in numbered)
     steps = "\n".join(f"    SolvedStep(predict=0, do=_do_{number}, say=0)," for number, _ in numbered)
@@ -249,7 +255,7 @@ def _minutes(later: tuple[Later, ...]) -> int:
 
 
 def _notes(run: SavedRun) -> str:
-    """Describe the differences from the board; empty if there are none."""
+    """Return a text about the differences from the Board; empty if there are none."""
     notes = ""
     if run.left_out:
         notes += f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}."

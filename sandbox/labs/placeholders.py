@@ -29,7 +29,7 @@ def carried_out(evidence: Evidence, action: str, **fields: object) -> Verdict:
 
 
 def unfinished(lab: Lab) -> list[str]:
-    """List what the teacher must finish before students can use the lab, a sentence each; none for a complete lab."""
+    """Return one sentence per part that the teacher must finish before students can use the lab."""
     texts = [
         f"{location} is to be filled in: {', '.join(parts)}." for location, parts in _places(lab, _is_marked).items()
     ]
@@ -51,14 +51,14 @@ def unfinished(lab: Lab) -> list[str]:
 
 
 def _is_marked(value: object) -> bool:
-    """A text by its beginning, a function by that of its docstring."""
+    """Return True for a placeholder: a text that starts with MARK, or a function whose docstring does."""
     if isinstance(value, str):
         return value.startswith(MARK)
     return (getattr(value, "__doc__", None) or "").startswith(MARK)
 
 
 def _places(lab: Lab, holds: Callable[[object], bool]) -> dict[str, list[str]]:
-    """Place → its parts of which that holds."""
+    """Return, by place in the lab, the names of the parts whose value satisfies `holds`."""
     parts: dict[str, dict[str, object]] = {"The lab": {"title": lab.title, "goal": lab.goal}}
     parts |= {f"Step {number}": _parts(step) for number, step in enumerate(lab.steps, start=1)}
     parts |= {

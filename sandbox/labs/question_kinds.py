@@ -1,6 +1,6 @@
-"""Kinds of questions: how an answer is read from text, and whether it fits the truth.
+"""Kinds of questions: parsing of answers, and their comparison with the truth.
 
-An answer that cannot be read is refused with a sentence (ActionRefused 422); nothing is written then.
+An answer that cannot be parsed is refused with a sentence (ActionRefused 422); nothing is written then.
 """
 
 import re
@@ -15,14 +15,14 @@ GROUPED = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")
 
 
 class Number(NamedTuple):
-    """`within`: how far an answer may be off, in its unit; `share`: or by this share of the truth."""
+    """Question for a number.  `within`: allowed error in its unit; `share`: or as a share of the truth."""
 
     unit: str = ""
     within: float = 0.0
     share: float = 0.0
 
     def parse(self, text: str) -> Answer:
-        """Digits, grouped by blanks or commas or not, with a decimal point or comma."""
+        """Parse a number with or without groups (by blanks or commas), with a decimal point or comma."""
         plain = "".join(text.split())
         plain = plain.replace(",", "" if GROUPED.fullmatch(plain) else ".")
         try:
@@ -44,7 +44,7 @@ class Number(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """`options`: value → text."""
+    """Question with options, `options`: value → text."""
 
     options: tuple[tuple[str, str], ...]
 
@@ -71,7 +71,7 @@ def choice(**options: str) -> Choice:
 
 
 class Order(NamedTuple):
-    """`items`: value → text, to be put in order; an answer names each once, with commas between."""
+    """Question for an order of `items`, value → text.  An answer names each item once, separated by commas."""
 
     items: tuple[tuple[str, str], ...]
 
@@ -94,7 +94,7 @@ class Order(NamedTuple):
 
 
 class EventClick(NamedTuple):
-    """A row of the journal; the answer is its number.  The truth is a tuple of the numbers that are right."""
+    """Question for a row of the journal; the answer is its number.  The truth is a tuple of all right numbers."""
 
     def parse(self, text: str) -> Answer:
         plain = "".join(text.split()).lstrip("#")

@@ -1,7 +1,7 @@
-"""Which queues of a group moved, and which of the moves the coming and going of members made necessary.
+"""Moves of a group's queues, and which of them the starts and stops of members made necessary.
 
-The fewest moves follow from the run itself: what a member has that leaves must move, and so must what one takes that
-comes.  All others were between members that stayed.
+The minimum follows from the run itself: the queues of a member that leaves must move, and so must those that a new
+member acquires.  All other moves were between members that stayed.
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ ENDED = ("stopping", "stopped", "crashed")
 
 
 class Lives:
-    """The processes of a group's members, by client id: numbers of the events with which they began and ended.
+    """Processes of a group's members by client id, with the seqs of their start and end events.
 
-    `killed`: the actions that ended one at once.  `divided`: the first division that counted the process in.
+    `killed`: the actions that ended a process at once.  `divided`: the first assignment that included the process.
     """
 
     def __init__(self, evidence: Evidence) -> None:
@@ -39,20 +39,20 @@ class Lives:
             event = assigned.event
             if (event.group, event.topic) == (n["group"], n["topic"]) and event.client_id in event.members:
                 self.divided.setdefault(event.client_id, assigned.seq)
-        for stop in evidence.actions("StopActor", since=0):  # its process hears of it a little later
+        for stop in evidence.actions("StopActor", since=0):  # its process receives it a little later
             if evidence.clients(stop.event.fields["actor"]):
                 client_id = self.process(stop.event.fields["actor"], stop.seq)
                 self.ended[client_id] = min(stop.seq, self.ended.get(client_id, NEVER))
 
     def process(self, label: str, before: int = NEVER) -> str:
-        """The newest of a member."""
+        """Return the client id of a member's newest process that started before an event."""
         return [client_id for client_id in self._clients(label) if self.started[client_id] < before][-1]
 
     def has_ended(self, label: str, before: int = NEVER) -> bool:
         return self.ended.get(self.process(label, before), NEVER) < before
 
     def is_there(self, label: str, before: int = NEVER) -> bool:
-        """It runs, and has divided the queues with the others."""
+        """Return True if the member runs and was part of an assignment."""
         return not self.has_ended(label, before) and self.divided.get(self.process(label, before), NEVER) < before
 
     def are_there(self, labels: Iterable[str]) -> bool:
@@ -60,12 +60,15 @@ class Lives:
 
 
 class Move(NamedTuple):
-    """One queue was taken; `needless`: from a member that stayed, by one that had been there before."""
+    """Acquisition of one queue.
+
+    `needless`: a member that was there before acquired it from a member that stayed.
+    """
 
     seq: int
     at_ms: int
     queue: str
-    source: str | None  # client id of who had it last
+    source: str | None  # client id of the last owner
     needless: bool
 
 
@@ -92,7 +95,10 @@ def needless(moves: list[Move]) -> int:
 
 
 def given_again(evidence: Evidence, since: int) -> int:
-    """Deliveries of messages that a listener of the group had been given before, whatever became of them there."""
+    """Count the deliveries, after `since`, of messages that a listener of the group had received before.
+
+    Their outcome does not matter.
+    """
     n = evidence.numbers
     delivered: set[tuple[str, int]] = set()
     count = 0

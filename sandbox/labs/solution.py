@@ -22,9 +22,9 @@ Reply = float | str | Callable[[Hands], float | str]
 
 
 class SolvedStep(NamedTuple):
-    """The play of one step: the prediction, what is done, and the answers; None: the step does not ask for it.
+    """Play of one step: the prediction, the acts, and the answers; None if the step does not ask for one.
 
-    `before`: what precedes the prediction.  `within_s`: how long the script waits for what `do` causes.
+    `before`: acts before the prediction.  `within_s`: how long the script waits for the effects of `do`.
     """
 
     do: Acts = ()
@@ -48,7 +48,7 @@ class SolvedStep(NamedTuple):
 
 
 class Solution:
-    """A script of solved steps, played one after another."""
+    """Script of solved steps, played one after another."""
 
     def __init__(self, *steps: SolvedStep) -> None:
         self.steps = steps
@@ -67,12 +67,15 @@ class Solution:
         return Solution(*self.steps[: step - 1], changed, *self.steps[step:])
 
     def wrong(self, name: str, misconception: str, sentence: str) -> "Mistake":
-        """Begin a wrong script: `SOLUTION.wrong("late", "a crash always repeats", LATE).at(2, do=wait(60))`."""
+        """Return the start of a wrong script; `at` completes it.
+
+        `SOLUTION.wrong("late", "a crash always repeats", LATE).at(2, do=wait(60))`.
+        """
         return Mistake(self, name, misconception, sentence)
 
 
 class Mistake(NamedTuple):
-    """A misconception, and the sentence that answers it; `at` says what a student who has it does otherwise."""
+    """Misconception with the sentence that answers it; `at` returns the script of a student who has it."""
 
     solution: Solution
     name: str
@@ -80,7 +83,7 @@ class Mistake(NamedTuple):
     sentence: str
 
     def at(self, step: int, **changes: Any) -> WrongScript:
-        """Make the script that is the solving one up to what differs in this step, and ends there.
+        """Return a script that equals the solution up to this step, differs there, and ends.
 
         With `do=crash("one")` it ends before the step's questions, with `say=7` it ends with that answer.
         """
@@ -91,7 +94,7 @@ class Mistake(NamedTuple):
 
 
 def answer_of(right: Callable[[Evidence], Truth]) -> Reply:
-    """Make a reply of a question's `right`: `say=answer_of(_count)`."""
+    """Return a reply that gives the right answer of a question: `say=answer_of(_count)`."""
 
     def read(hands: Hands) -> float | str:
         value = right(hands.evidence).value

@@ -1,4 +1,7 @@
-"""Marks texts for translation.  Text and values travel apart; the site joins them in the reader's language."""
+"""Marks of texts for translation.
+
+Text and values are passed separately; the site formats them in the reader's language.
+"""
 
 
 def _(text: str) -> str:

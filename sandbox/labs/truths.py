@@ -1,4 +1,4 @@
-"""Right answers that several labs read from the evidence: a count, a field of an entry, seconds between two entries.
+"""Right answers that several labs read from the evidence: counts, fields of entries, seconds between entries.
 
 `count_of(evidence.deliveries_of(group))`, `field_of(last(evidence.of(CrashRepeated)), "count")`.
 """
@@ -12,7 +12,7 @@ from sandbox.labs.verdict import Numbered
 
 
 class Timed(Numbered, Protocol):
-    """A row of the journal with its moment."""
+    """Row of the journal with its time."""
 
     @property
     def at_ms(self) -> int: ...

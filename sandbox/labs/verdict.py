@@ -1,4 +1,4 @@
-"""Verdict of a check: met, not yet or wrong, as a sentence, its values and the events it rests on."""
+"""Verdict of a check: met, not yet or wrong, with a sentence, its values and the events it rests on."""
 
 from collections.abc import Iterable, Mapping
 from string import Formatter
@@ -8,7 +8,7 @@ State = Literal["met", "not_yet", "wrong"]
 
 
 class Numbered(Protocol):
-    """A row with the number of its journal entry."""
+    """Row with the seq of its journal entry."""
 
     @property
     def seq(self) -> int: ...
@@ -19,7 +19,7 @@ RestsOn = Iterable[int | Numbered | None]
 
 
 class Verdict(NamedTuple):
-    """`text` names `values`; `rests_on`: seqs of journal entries, rising."""
+    """Verdict of a check; `text` has placeholders for `values`; `rests_on`: ascending seqs of journal entries."""
 
     state: State
     text: str
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
         return self.state == "met"
 
     def filled(self, numbers: Mapping[str, object]) -> "Verdict":
-        """Return the verdict with those numbers of the lab that its text names and its values do not give."""
+        """Return the verdict with the lab's numbers added that its text contains and its values lack."""
         named = {name for _, name, _, _ in Formatter().parse(self.text) if name} - self.values.keys()
         return self._replace(values={**self.values, **{name: numbers[name] for name in named & numbers.keys()}})
 
@@ -53,5 +53,5 @@ class Verdict(NamedTuple):
 
 
 def ordered(rests_on: RestsOn) -> tuple[int, ...]:
-    """Return the seqs, each once and rising."""
+    """Return the seqs in ascending order without duplicates."""
     return tuple(sorted({row if isinstance(row, int) else row.seq for row in rests_on if row is not None}))

@@ -1,4 +1,4 @@
-"""A fresh plan compared with the preview: each queue's new offset, and its event."""
+"""Comparison of a fresh reset plan with the preview: each queue's new offset, and its event."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,10 +16,10 @@ Targets = dict[MessageQueue, int]
 
 
 def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
-    """The target of each queue by a fresh plan.
+    """Return the new offset of each queue by a fresh plan.
 
-    Raises ActionRefused: 409 when the preview was for other options, when the method cannot be used, or when the state
-    differs from the preview (`details` is the new plan, formatted by `draw`); 422 when queues are skipped and the
+    Raises ActionRefused: 409 if the preview was for other options, if the method cannot be used, or if the state
+    differs from the preview (`details` is the new plan, formatted by `draw`); 422 if queues are skipped and the
     group's name was not typed.
     """
     if action.fingerprint not in (None, fingerprint(action)):
@@ -51,7 +51,7 @@ def _refused(refusal: Refusal, details: dict[str, Any]) -> ActionRefused:
 
 
 def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> Refusal | None:
-    """Why this queue differs from the preview; a commit that only advanced is no reason."""
+    """Return the reason why this queue differs from the preview, or None; an advanced commit is no reason."""
     assert row.target is not None
     queue, expected = row.mq.row, shown.target
     if expected is None:
@@ -87,7 +87,7 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
 
 
 def _target_of(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue | None) -> int:
-    """The target in the preview, except for the end of a queue, which moves."""
+    """Return the target in the preview; for the end of a queue, which moves, the current one."""
     assert row.target is not None
     if action.target == "latest" or shown is None or shown.target is None:
         return row.target

@@ -1,4 +1,4 @@
-"""The undo of a reset: back to each queue's offset before it, if its messages still exist."""
+"""Undo of a reset: restores each queue's offset before it, if its messages still exist."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self
@@ -11,7 +11,7 @@ UNDO_MS = 24 * 3_600_000
 
 
 class UndoPoint(NamedTuple):
-    """The stored offsets before a reset, by broker and queue; None: there was none."""
+    """Committed offsets before a reset, by broker and queue; None means that there was none."""
 
     reset_id: str
     group: str
@@ -21,7 +21,7 @@ class UndoPoint(NamedTuple):
 
     @classmethod
     def of(cls, reported: Mapping[str, Any]) -> Self:
-        """From the journal's row of an `OffsetsReset`, whose queues are of one topic; numbers may be text."""
+        """Create it from the journal's row of an `OffsetsReset`, whose queues are of one topic; numbers may be text."""
         before: dict[tuple[str, int], int | None] = {}
         topic = ""
         for key, old, _ in reported["rows"]:
@@ -31,7 +31,7 @@ class UndoPoint(NamedTuple):
 
 
 def checked_point(point: UndoPoint | None, reset_id: str, now_ms: int) -> UndoPoint:
-    """Raises ActionRefused: 404 when it is not of this reset, 409 when it is too old."""
+    """Return the undo point.  Raises ActionRefused: 404 if it is not of this reset, 409 if it is too old."""
     if point is None or point.reset_id != reset_id:
         raise ActionRefused(404, "Reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=reset_id)
     if now_ms - point.at_ms > UNDO_MS:
@@ -40,7 +40,10 @@ def checked_point(point: UndoPoint | None, reset_id: str, now_ms: int) -> UndoPo
 
 
 def undo_targets(point: UndoPoint, min_offset: Callable[[MessageQueue], int | None]) -> Targets:
-    """`min_offset`: None for a queue that no longer exists.  Raises ActionRefused (409) when messages were deleted."""
+    """Return the offset to restore in each queue.  `min_offset` returns None for a queue that no longer exists.
+
+    Raises ActionRefused (409) if messages were deleted, or no offset was stored before the reset.
+    """
     targets: Targets = {}
     for (broker, queue_id), before in sorted(point.before.items()):
         mq = MessageQueue(point.topic, broker, queue_id)

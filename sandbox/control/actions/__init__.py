@@ -1,4 +1,4 @@
-"""All actions on a sandbox, as typed values.
+"""Actions on a sandbox, as typed values.
 
 The htmx form and the JSON API both use `parse_action`; only `commands` executes an action.
 """
@@ -24,9 +24,9 @@ BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in Action.__sub
 
 
 def parse_action(document: Mapping[str, Any]) -> Action:
-    """`{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
+    """Return the action of a document: `{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
 
-    Raises ActionRefused(422): unknown action, unknown field, missing field, bad value.
+    Raises ActionRefused (422) for an unknown action, an unknown or missing field, or an invalid value.
     """
     name = document.get("action")
     kind = BY_NAME.get(name) if isinstance(name, str) else None
@@ -47,7 +47,10 @@ def name_of(action: Action) -> str:
 
 
 def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
-    """The journal's fields of an action, as JSON values; unless `whole`, of a long list only its length."""
+    """Return the fields of an action for the journal, as JSON values.
+
+    Unless `whole`, a long list is replaced by its length.
+    """
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10 and not whole:
         values["rows"] = len(action.rows)
@@ -56,7 +59,7 @@ def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A NamedTuple becomes an object."""
+    """Convert NamedTuples to objects and tuples to lists, recursively."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):

@@ -11,7 +11,7 @@ StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MAC
 
 
 class Subscription(NamedTuple):
-    """`expression`: tags joined by `||`, or for SQL92 a condition on the properties of a message."""
+    """Topic with a filter.  `expression`: tags joined by `||`, or for SQL92 a condition on message properties."""
 
     topic: str
     expression: str = "*"
@@ -19,7 +19,7 @@ class Subscription(NamedTuple):
 
 
 class RowToSend(NamedTuple):
-    """One message of `SendMessages(rows=…)`; `body` is text."""
+    """Message of `SendMessages(rows=…)`; `body` is text."""
 
     key: Name = ""
     tag: Name = ""
@@ -128,7 +128,7 @@ class ChangeActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class StopActor(Action):
-    """Stop cleanly: interrupt listeners, commit, unlock, unregister."""
+    """Stop an actor cleanly: interrupt listeners, commit, unlock, unregister."""
 
     verb = "act"
     said = "{actor} stopped cleanly"
@@ -137,7 +137,7 @@ class StopActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class CrashActor(Action):
-    """Kill the process: nothing is committed, unlocked or unregistered."""
+    """Kill the actor's process: nothing is committed, unlocked or unregistered."""
 
     verb = "act"
     said = "{actor} crashed"
@@ -146,7 +146,7 @@ class CrashActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class RestartActor(Action):
-    """Start it again as a new process, with the same label and a new client id."""
+    """Start an actor again as a new process, with the same label and a new client id."""
 
     verb = "act"
     said = "{actor} restarted"
@@ -155,7 +155,7 @@ class RestartActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveActor(Action):
-    """Stop it if it runs, and remove it."""
+    """Remove an actor; if it runs, stop it first."""
 
     verb = "act"
     said = "{actor} removed"

@@ -103,7 +103,7 @@ class AcceptLoss(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class SkewClock(Action):
-    """Set the wall clock of a broker's machine off by `skew_ms`; 0 corrects it."""
+    """Set the wall clock of a broker's machine wrong by `skew_ms`; 0 corrects it."""
 
     verb = "fault"
     said = {"skew_ms=0": "clock of {broker} corrected", "": "clock of {broker} skewed by {skew_ms}"}

@@ -1,4 +1,4 @@
-"""Guided labs: begin, answer, hint, start over."""
+"""Actions on guided labs: start, answer, hint, start over."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -28,7 +28,8 @@ class StartLab(Action):
 class AnswerStep(Action):
     """Answer the open question of the open step.  `value`: a number, an option, options with commas, or an event.
 
-    An answer that is sent again with the same `key` counts once.  Another `attempt` refuses it; 0 fits all attempts.
+    An answer that is sent again with the same `key` counts once.  If another `attempt` is in progress, it is
+    refused; 0 matches all attempts.
     """
 
     verb = "act"

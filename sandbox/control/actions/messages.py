@@ -1,4 +1,4 @@
-"""Deliver one stored message again."""
+"""Actions that deliver one stored message again."""
 
 from dataclasses import dataclass
 from typing import Annotated

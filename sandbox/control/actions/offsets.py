@@ -1,4 +1,4 @@
-"""Reset a group's offsets."""
+"""Actions that reset a group's offsets."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -8,7 +8,7 @@ from sandbox.control.fields import Name, Offset, TextUpTo
 
 
 class ExpectedQueue(NamedTuple):
-    """A queue as the preview showed it; None: no stored offset."""
+    """Queue as the preview showed it; None means no committed offset."""
 
     queue: str  # broker-a:3
     committed: Offset | None = None

@@ -1,4 +1,4 @@
-"""Topics, groups, settings, files."""
+"""Actions on topics, groups, settings and files."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -67,7 +67,7 @@ class AgeFiles(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class CleanFiles(Action):
-    """Run the file deletion now."""
+    """Delete expired files of a broker now."""
 
     verb = "shape"
     said = "old files of {broker} deleted"

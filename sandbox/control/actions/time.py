@@ -1,4 +1,4 @@
-"""The sandbox's clock."""
+"""Actions on the sandbox's clock."""
 
 from dataclasses import dataclass
 from typing import Annotated

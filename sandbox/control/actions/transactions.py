@@ -1,4 +1,4 @@
-"""End an open transaction by hand."""
+"""Action that ends an open transaction by hand."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from sandbox.control.fields import Name
 
 @dataclass(frozen=True, kw_only=True)
 class EndTransaction(Action):
-    """End an open transaction by the request that its producer would send."""
+    """End an open transaction with the request that its producer would send."""
 
     verb = "act"
     said = {

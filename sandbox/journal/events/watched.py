@@ -1,4 +1,4 @@
-"""Events found by polling a real cluster: nodes that do not answer, groups with a lag over the mark."""
+"""Events found by polling a real cluster: nodes that do not answer, groups with a lag above the threshold."""
 
 from typing import NamedTuple
 

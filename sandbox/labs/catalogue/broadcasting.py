@@ -1,4 +1,4 @@
-"""Lab 11: broadcasting beside clustering."""
+"""Lab 11: broadcasting compared with clustering."""
 
 from sandbox.control.actions import Action, StartConsumer
 from sandbox.journal.events import ActionTaken, OffsetsPersisted, QueueTaken
@@ -32,7 +32,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _derive(n: Numbers) -> dict[str, object]:
-    """Both groups have other names in another attempt: the second is made of the first."""
+    """Return the name of the second group, derived from the first, because names differ between attempts."""
     return {"second": f"{n['shown']}-{n['group']}"}
 
 
@@ -95,7 +95,7 @@ def _file(evidence: Evidence) -> Truth:
 
 
 def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen[QueueTaken] | None:
-    """The first queue that its new process has taken since the burst."""
+    """Return the first queue that the member's restarted process acquired, once it has all of them; else None."""
     if (back := last(evidence.actions("RestartActor", since=burst.seq, actor=label))) is None:
         return None
     client_id, topic = evidence.clients(label)[-1], evidence.numbers["topic"]
@@ -138,7 +138,7 @@ def _reached(evidence: Evidence) -> Truth:
 
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The start of another broadcasting member."""
+    """Return the newest start of another broadcasting member."""
     return last(evidence.actions("StartConsumer", group=evidence.numbers["second"]))
 
 
@@ -174,7 +174,7 @@ def _is_new(evidence: Evidence) -> Verdict:
 
 
 def _old(evidence: Evidence) -> Truth:
-    """Messages from before its start that the new member was given."""
+    """Return the number of messages that the new member received although they are older than its start."""
     began = _began(evidence)
     clients = {entry.event.client_id for entry in began}
     rows = [row for row in evidence.deliveries_of(evidence.numbers["second"]) if row.client_id in clients]

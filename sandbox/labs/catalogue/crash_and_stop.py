@@ -1,4 +1,4 @@
-"""Lab 3: a crash repeats what was finished, a clean stop only what was in work.
+"""Lab 3: a crash repeats finished messages, a clean stop only messages in work.
 
 A consumer waits `awaitTerminationMillisWhenShutdown`, which is 0, for its listeners (client-behaviour.md 4).
 """
@@ -46,7 +46,7 @@ def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | None:
-    """The first of these actions after the burst."""
+    """Return the first of these actions after the burst."""
     burst = _burst(evidence)
     return None if burst is None else first(evidence.actions(action, since=burst.seq, actor=actor))
 
@@ -70,7 +70,7 @@ def _stopped_cleanly(evidence: Evidence) -> Verdict:
 
 
 def _again(evidence: Evidence) -> Truth:
-    """As the head of the board counts them."""
+    """Return the number of repeated deliveries, as the header of the Board counts them."""
     return Truth(float(given_again(evidence, 0)))
 
 
@@ -103,7 +103,7 @@ def _count(evidence: Evidence) -> Truth:
 
 
 def _cause(evidence: Evidence) -> Truth:
-    """The crash, as an action or as a state."""
+    """Return the seqs that are right answers for the crash: the action, and the state changes it caused."""
     n = evidence.numbers
     if (crash := _taken(evidence, "CrashActor", n["other"])) is None:
         return Truth(())

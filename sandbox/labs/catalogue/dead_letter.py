@@ -1,4 +1,4 @@
-"""Lab N2: a poison message goes to the dead letters."""
+"""Lab N2: a poison message is moved to the dead-letter queue."""
 
 from sandbox.control.actions import Action, ChangeActor, ResendMessage, RowToSend, SendMessages
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
@@ -39,7 +39,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _tries(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
-    """Every time a listener finished the poison message, however that ended."""
+    """Return the deliveries of the poison message, whatever their outcome."""
     return evidence.deliveries_of(evidence.numbers["group"], since=since, key=evidence.numbers["key"])
 
 
@@ -84,7 +84,7 @@ def _is_retried(evidence: Evidence) -> Verdict:
 
 
 def _first_wait_s(evidence: Evidence) -> Truth:
-    """From the first failure to the second try."""
+    """Return the seconds from the first failure to the second attempt."""
     tries = _tries(evidence)
     if len(tries) < 2:
         return Truth(0.0)

@@ -1,4 +1,4 @@
-"""Lab N8: delayed and half messages, and when a message exists."""
+"""Lab N8: delayed and half messages, and the time from which consumers can receive a message."""
 
 from typing import Any, Literal
 
@@ -53,7 +53,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest send of the key, with a delay."""
+    """Return the newest send of the key with a delay."""
     key = evidence.numbers["key"]
     return last([entry for entry in sends(evidence) if key in keys_of(entry) and entry.event.fields["delay_level"]])
 
@@ -131,7 +131,7 @@ def _set_last(evidence: Evidence, field: str) -> Any:
 
 
 def _in_topic(evidence: Evidence) -> Truth:
-    """Messages of the step in the topic itself."""
+    """Return the number of messages of the step that are stored in the topic itself."""
     stored = evidence.of(MessagesStored, topic=evidence.numbers["topic"])
     return Truth(float(sum(entry.event.count for entry in stored)), tuple(entry.seq for entry in stored))
 

@@ -1,4 +1,4 @@
-"""Lab N4: a send that is reported as failed, and a message that is stored."""
+"""Lab N4: a send is reported as failed, but its message is stored."""
 
 from sandbox.control.actions import Action, CutLink, HealLink, RowToSend, SendMessages
 from sandbox.journal.events import ActionTaken, SendFailed
@@ -48,7 +48,7 @@ def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
 
 
 def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
-    """The first failed send after an event."""
+    """Return the first failed send after an event."""
     return first(evidence.of(SendFailed, since=since, topic=evidence.numbers["topic"]))
 
 

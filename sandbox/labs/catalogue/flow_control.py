@@ -1,4 +1,4 @@
-"""Lab N7: flow control, and which of its limits holds a member."""
+"""Lab N7: flow control, and the limit that delays a member's pulls."""
 
 from sandbox.control.actions import Action, ChangeActor, StartConsumer
 from sandbox.journal.events import FlowControlChanged
@@ -48,7 +48,7 @@ def _sent(evidence: Evidence) -> int:
 
 
 def _passed_s(evidence: Evidence, action: str) -> float:
-    """Since the newest of these actions of the step."""
+    """Return the seconds since the newest of these actions in the step."""
     return (evidence.now_ms - evidence.actions(action)[-1].at_ms) / 1000
 
 

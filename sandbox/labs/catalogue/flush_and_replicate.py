@@ -1,4 +1,4 @@
-"""Lab 14: what an answered send means, with each way to flush and to replicate."""
+"""Lab 14: the guarantee of an answered send with each flush and replication mode."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _setting(evidence: Evidence, key: str, before: int) -> str:
-    """As it was set last before an event."""
+    """Return the last value of a broker setting before an event."""
     changes = evidence.of(BrokerConfigChanged, since=0)
     values = [entry.event.changes[key] for entry in changes if entry.seq < before and key in entry.event.changes]
     return str(values[-1]) if values else SETTINGS[key]
@@ -73,7 +73,7 @@ def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[Message
 
 
 def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | Verdict:
-    """The newest send and the power cut after it, or what is missing."""
+    """Return the newest send and the power cut after it, or a verdict that names the missing part."""
     if not (sent := sends(evidence)):
         return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     stops = evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
@@ -107,7 +107,7 @@ def _some_are_lost(evidence: Evidence) -> Verdict:
 
 
 def _lost(evidence: Evidence) -> Truth:
-    """Answered messages that the master no longer has."""
+    """Return the number of answered messages that the master no longer has."""
     cut = _cut(evidence)
     return Truth(0.0) if isinstance(cut, Verdict) else Truth(float(cut[1].event.answered), (cut[1].seq,))
 
@@ -133,7 +133,7 @@ def _none_is_lost(evidence: Evidence) -> Verdict:
 
 
 def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]) -> set[tuple[str, int]]:
-    """Queue and offset of what the master lost with its power, answered or not."""
+    """Return queue and offset of the messages that the master lost in the power cut, answered or not."""
     return {
         (queue_of(entry.event), entry.event.first_offset + number)
         for entry in _on_master(evidence, sent)
@@ -143,7 +143,7 @@ def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]
 
 
 def _kept(evidence: Evidence) -> Truth:
-    """Lost ones that came to the new group all the same."""
+    """Return the number of lost messages that the new group received nevertheless."""
     if isinstance(cut := _cut(evidence), Verdict):
         return Truth(0.0)
     gone = _gone(evidence, *cut)

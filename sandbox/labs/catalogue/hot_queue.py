@@ -1,4 +1,4 @@
-"""Lab N6: a hot queue."""
+"""Lab N6: a hot queue, which receives most messages because of the keys."""
 
 from collections import Counter
 from typing import Any
@@ -51,7 +51,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _shares(evidence: Evidence, from_ms: int) -> Counter[str]:
-    """Messages stored in each queue from that moment on."""
+    """Return the number of messages stored in each queue from `from_ms` on."""
     counted: Counter[str] = Counter()
     for entry in evidence.of(MessagesStored, topic=evidence.numbers["topic"]):
         if entry.at_ms >= from_ms:
@@ -65,7 +65,7 @@ def _hottest_percent(evidence: Evidence, from_ms: int) -> float:
 
 
 def _sending_from(evidence: Evidence) -> int | None:
-    """When shop was made to send."""
+    """Return the time at which the producer `shop` was set to send, in ms, or None."""
     changes = [entry for entry in evidence.actions("ChangeActor", actor="shop") if entry.event.fields["rate_per_s"]]
     return changes[0].at_ms if changes else None
 
@@ -138,7 +138,7 @@ def _even_share(evidence: Evidence) -> Truth:
 
 
 def _start_another(key: str, rate: float | None = None) -> Acts:
-    """A second producer, with another key, or another rate."""
+    """Return the script that starts a second producer with another key or rate."""
     fields: dict[str, Any] = {"actor": "shop-2", "selector": "hash"}
     return act(lambda n: StartProducer(topic=n["topic"], rate_per_s=rate or n["rate"], key=n.get(key, key), **fields))
 

@@ -1,4 +1,4 @@
-"""Lab N5: duplicates are normal, effects need not be."""
+"""Lab N5: duplicates are normal, their effects can be avoided."""
 
 from sandbox.control.actions import Action, ChangeActor
 from sandbox.journal.events import ActionTaken, CrashRepeated
@@ -43,7 +43,7 @@ def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
-    """Successes of the step's burst, the rows that their handlers made, and the distinct messages among them."""
+    """Return the successes of the step's burst, and the counts of inserted rows and of distinct messages."""
     done = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     inserted = sum(row.handler != UPSERT for row in done)
     upserted = {row.key for row in done if row.handler == UPSERT}
@@ -60,7 +60,7 @@ def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:
-    """Return the part of burst, crash and repetition that is still missing; None: nothing is missing."""
+    """Return a verdict on the part of burst, crash and repetition that is still missing; None if all are there."""
     n = evidence.numbers
     if _burst(evidence) is None:
         return Verdict.not_yet(_("No burst has been sent yet."))

@@ -1,4 +1,4 @@
-"""Lab 9: from a key to its messages, through slot, chain and log."""
+"""Lab 9: the search from a key to its messages, through slot, chain and log."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _with_key(evidence: Evidence, name: str) -> list[Seen[ActionTaken]]:
-    """List the step's sends with that key alone."""
+    """Return the step's sends of messages with that key only."""
     return [entry for entry in sends(evidence) if set(keys_of(entry)) == {evidence.numbers[name]}]
 
 
@@ -61,7 +61,7 @@ def _times(evidence: Evidence, name: str, *, since: int | None = None) -> tuple[
 
 
 def _missing(evidence: Evidence, name: str) -> Verdict:
-    """Nothing was sent under the key of the step: nothing at all, or under another one."""
+    """Return the verdict if no message was sent with the key of the step: none at all, or with another key."""
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
         return Verdict.not_yet(_("No message has been sent to {topic} yet."))
@@ -148,12 +148,12 @@ def _send(name: str) -> Acts:
 
 
 def _send_again(hands: Hands) -> None:
-    """One after the other, as an application does."""
+    """Send the messages one after the other, as an application does."""
     act_all((_send("key"),) * hands.numbers["times"], hands)
 
 
 def _walked(hands: Hands) -> dict[str, Any]:
-    """The newest file of the walk that the page Index shows."""
+    """Return the newest index file of the lookup that the page Index shows."""
     walk = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
     return dict(walk["files"][0])
 

@@ -1,4 +1,4 @@
-"""Lab N0: lag is not throughput."""
+"""Lab N0: the difference between lag and throughput."""
 
 from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import ActionTaken, PredictionGiven
@@ -47,7 +47,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest change of the producer's rate in this step."""
+    """Return the newest change of the producer's rate in this step."""
     changes = evidence.actions("ChangeActor", actor="shop")
     return last([entry for entry in changes if entry.event.fields["rate_per_s"] is not None])
 
@@ -70,7 +70,7 @@ def _lag_has_grown(evidence: Evidence) -> Verdict:
 
 
 def _grown(evidence: Evidence) -> int:
-    """Since the rate that is asked for: with another rate before, some lag was there already."""
+    """Return the growth of the lag in the measured time after the newest change of the rate."""
     change = _rate_set(evidence)
     return 0 if change is None else _lag_at(evidence, change.at_ms + GROWS_S * 1000) - _lag_at(evidence, change.at_ms)
 
@@ -80,7 +80,7 @@ def _lag_at(evidence: Evidence, at_ms: int) -> int:
 
 
 def _newest(evidence: Evidence) -> list[int]:
-    """The newest commit of each queue."""
+    """Return the seqs of the newest commit in each queue."""
     n = evidence.numbers
     commits = [evidence.committed(n["group"], queue) for queue in evidence.queues_of(n["topic"])]
     return [commit.seq for commit in commits if commit is not None]
@@ -134,7 +134,10 @@ def _drained_s(evidence: Evidence) -> float:
 
 
 def _drain_s(evidence: Evidence) -> float:
-    """Return the drain time of the lag at the prediction, in s: shop may have sent on until its rate was 0."""
+    """Return the seconds to drain the lag at the time of the prediction.
+
+    The producer may have sent more messages until its rate was 0.
+    """
     change = _rate_set(evidence)
     predictions = evidence.of(PredictionGiven, since=0)
     before = 0 if change is None else _lag_at(evidence, change.at_ms)
@@ -142,7 +145,7 @@ def _drain_s(evidence: Evidence) -> float:
 
 
 def _furthest_behind(hands: Hands) -> int:
-    """Messages of one queue: a member that had two queues at first left more in both."""
+    """Return the largest lag of a queue: queues of a member that first had two are further behind."""
     return max(int(row["max"]) - int(row["committed"] or 0) for row in board(hands)["queues"].values())
 
 

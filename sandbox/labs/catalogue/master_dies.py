@@ -1,4 +1,4 @@
-"""Lab 15: a master dies, and order comes before availability."""
+"""Lab 15: a master fails, and RocketMQ prefers order to availability."""
 
 from collections import Counter
 
@@ -37,7 +37,7 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _derive(n: Numbers) -> dict[str, object]:
-    """The group that reads in order."""
+    """Return the name of the group that consumes in order."""
     return {"fifo": f"{n['group']}-fifo"}
 
 
@@ -55,7 +55,7 @@ def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
-    """The master's start after that kill."""
+    """Return the master's start after that kill."""
     kill = _kill(evidence)
     return first([] if kill is None else evidence.of(BrokerStarted, since=kill.seq, broker=BROKER, broker_id=0))
 
@@ -77,7 +77,7 @@ def _lapsed(evidence: Evidence, kill: Seen[ActionTaken]) -> dict[str, Seen[LockL
 
 
 def _locked(evidence: Evidence, since: int) -> dict[str, Seen[QueueLocked]]:
-    """The first lock of each queue since an event."""
+    """Return the first lock of each queue since an event."""
     n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
     for entry in evidence.of(QueueLocked, since=since, group=n["fifo"], topic=n["topic"]):
         locks.setdefault(queue_of(entry.event), entry)
@@ -119,7 +119,7 @@ def _order_stands(evidence: Evidence) -> Verdict:
 
 
 def _last_ms(evidence: Evidence, group: str, kill: Seen[ActionTaken]) -> int:
-    """When a group finished its last message, at the kill or later."""
+    """Return the time of the group's last success at or after the kill, in ms."""
     return max((row.at_ms for row in _rows(evidence, group, kill.seq)), default=kill.at_ms)
 
 
@@ -135,7 +135,7 @@ def _works_for_s(evidence: Evidence) -> Truth:
 
 
 def _locks(evidence: Evidence) -> Truth:
-    """Locks that ended with the master's memory."""
+    """Return the number of locks that were lost with the master's memory."""
     kill = _kill(evidence)
     lost = [] if kill is None else _lost(evidence, kill)
     return Truth(float(sum(entry.event.count for entry in lost)), tuple(entry.seq for entry in lost))
@@ -165,7 +165,7 @@ def _from_slave(evidence: Evidence) -> Verdict:
 
 
 def _pulled(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[PullAnswered]]:
-    """Pulls of the concurrent group that were answered with messages while the master was down."""
+    """Return the concurrent group's pulls that were answered with messages while the master was down."""
     n, back = evidence.numbers, _back(evidence)
     return [
         entry
@@ -185,7 +185,7 @@ def _node(evidence: Evidence) -> Truth:
 
 
 def _share(evidence: Evidence) -> Truth:
-    """Return the share of messages the concurrent group got while the master was down."""
+    """Return the concurrent group's share of the messages while the master was down: "all" or "memory"."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
     left = unfinished(evidence, evidence.numbers["group"], _queues(evidence))
@@ -216,7 +216,7 @@ def _goes_on(evidence: Evidence) -> Verdict:
 
 
 def _pause_s(evidence: Evidence) -> Truth:
-    """Seconds from the master's start to the first message that is finished in order."""
+    """Return the seconds from the master's start to the first orderly success."""
     back = _back(evidence)
     return seconds_between(back, first([] if back is None else _rows(evidence, "fifo", back.seq)))
 

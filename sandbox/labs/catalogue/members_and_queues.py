@@ -16,7 +16,7 @@ from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 IDLE_S = 20
-AFTER_S = 50  # a client learns a route every 30 s and divides every 20 s
+AFTER_S = 50  # a client updates its routes every 30 s and rebalances every 20 s
 
 
 def _draw(chance: Chance) -> dict[str, object]:
@@ -91,7 +91,7 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
 
 
 def _after(evidence: Evidence) -> float:
-    """Seconds from the change to the last first assignment after it."""
+    """Return the seconds from the change until the last client received its first queues."""
     n = evidence.numbers
     if (changed := newest_change(evidence, n["topic"])) is None:
         return 0.0

@@ -1,4 +1,4 @@
-"""Lab 16: how long a dead broker stays in the routes."""
+"""Lab 16: the time until a dead broker is removed from the routes."""
 
 from typing import Any
 
@@ -51,25 +51,25 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _changed(evidence: Evidence, reason: str, since: int) -> Seen[RouteChanged] | None:
-    """The name server's first change of this kind to the broker's routes."""
+    """Return the name server's first route change with this reason for the broker."""
     return first(evidence.of(RouteChanged, since=since, broker=BROKER, why=reason))
 
 
 def _producers(evidence: Evidence) -> list[str]:
-    """Client ids of the producer: it starts in a later turn than its action, so its group names it."""
+    """Return the client ids of the producer, found by its group, because it starts in a later turn than its action."""
     return [
         row.event.client_id for row in evidence.of(MemberStateChanged, since=0, group=f"PG_{SHOP}", state="starting")
     ]
 
 
 def _clients(evidence: Evidence) -> dict[str, str]:
-    """Label → client id of the newest process."""
+    """Return the client id of the newest process by label."""
     ids = {SHOP: _producers(evidence), **{label: evidence.clients(label) for label in MEMBERS}}
     return {label: client_ids[-1] for label, client_ids in ids.items() if client_ids}
 
 
 def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
-    """Label → when it was given the route that has changed."""
+    """Return, by label, the event at which a client received the changed route."""
     learned: dict[str, Seen[RouteLearned]] = {}
     for entry in evidence.of(RouteLearned, since=since):
         for label, client_id in _clients(evidence).items():
@@ -79,7 +79,7 @@ def _learned(evidence: Evidence, since: int) -> dict[str, Seen[RouteLearned]]:
 
 
 def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[SendFailed]]:
-    """Attempts of the producer that failed, and were the last ones of their message or not."""
+    """Return the producer's failed attempts: those that were retried, or those that were the last of their message."""
     failed = evidence.of(SendFailed, since=since, retried=retried)
     return [entry for entry in failed if entry.event.client_id in _producers(evidence)]
 
@@ -87,7 +87,7 @@ def _failures(evidence: Evidence, since: int, *, retried: bool) -> list[Seen[Sen
 def _once_learned(
     evidence: Evidence, change: Seen[RouteChanged], text: str, *rests_on: Seen[Any], **values: Any
 ) -> Verdict:
-    """Met when all clients have the changed route: with the seconds until the first and the last one had it."""
+    """Return the verdict "met" once all clients have the changed route, with the first and last delay in s."""
     learned = _learned(evidence, change.seq)
     if left := [label for label in (SHOP, *MEMBERS) if label not in learned]:
         return Verdict.not_yet(
@@ -126,7 +126,10 @@ def _is_forgotten(evidence: Evidence) -> Verdict:
 
 
 def _last_heartbeat(evidence: Evidence, hang: Seen[ActionTaken]) -> Seen[BrokerRegistered] | Seen[ActionTaken]:
-    """The last registration before the hang; the valve may have left it out."""
+    """Return the last registration before the hang.
+
+    If the journal's valve skipped the registrations, return the hang itself.
+    """
     entries = [
         entry for entry in evidence.of(BrokerRegistered, since=0, broker=BROKER, broker_id=0) if entry.seq < hang.seq
     ]
@@ -138,7 +141,7 @@ def _dropped_s(evidence: Evidence) -> Truth:
 
 
 def _removed_s(evidence: Evidence, name: str, reason: str) -> Truth:
-    """Seconds from an action on the broker to its removal from the routes."""
+    """Return the seconds from an action on the broker to its removal from the routes."""
     action = done_to(evidence, BROKER, name)
     return seconds_between(action, None if action is None else _changed(evidence, reason, action.seq))
 
@@ -178,19 +181,19 @@ def _is_closed(evidence: Evidence) -> Verdict:
 
 
 def _lost(evidence: Evidence) -> Truth:
-    """Messages that the producer could not send at all."""
+    """Return the number of messages that the producer could not send at all."""
     kill = done_to(evidence, BROKER, "KillBroker")
     return count_of([] if kill is None else _failures(evidence, kill.seq, retried=False))
 
 
 def _is_retries(evidence: Evidence, answer: Answer) -> bool:
-    """Attempts that were followed by another one."""
+    """Return True if the answer counts the attempts that were followed by another one, a known mistake."""
     kill = done_to(evidence, BROKER, "KillBroker")
     return kill is not None and answer == len(_failures(evidence, kill.seq, retried=True))
 
 
 def _kill_after_a_route(hands: Hands) -> None:
-    """Not just before the producer asks for its route, so that it uses the old one for a while."""
+    """Kill the broker soon after the producer requested its route, so that it uses the old route for a while."""
     evidence = hands.evidence
     asked_ms = max(
         entry.at_ms for entry in evidence.of(RouteLearned, since=0) if entry.event.client_id in _producers(evidence)
@@ -222,7 +225,7 @@ SOLUTION = Solution(
 
 
 def _retries(evidence: Evidence) -> int:
-    """Attempts since the kill that were followed by another one."""
+    """Return the number of attempts since the kill that were followed by another one."""
     kill = done_to(evidence, BROKER, "KillBroker")
     return 0 if kill is None else len(_failures(evidence, kill.seq, retried=True))
 

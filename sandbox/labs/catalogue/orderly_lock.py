@@ -1,4 +1,4 @@
-"""Lab 5: an orderly lock is stuck for 60 s."""
+"""Lab 5: after a crash, an orderly lock blocks its queue for 60 s."""
 
 from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
@@ -75,7 +75,7 @@ def _is_denied(evidence: Evidence) -> Verdict:
 
 
 def _left_s(evidence: Evidence) -> Truth:
-    """Seconds until the locks of the crashed member end, now."""
+    """Return the seconds until the locks of the crashed member expire."""
     crash = _crash(evidence, since=0)
     locks = {} if crash is None else _locks(evidence, crash.seq)
     if not locks:
@@ -85,7 +85,7 @@ def _left_s(evidence: Evidence) -> Truth:
 
 
 def _is_inner_ring(evidence: Evidence, answer: Answer) -> bool:
-    """Return whether the answer is the time the client itself still trusts the lock, or its full 30 s."""
+    """Return True if the answer is the time for which the client still trusts the lock, or its full 30 s."""
     left_s = _left_s(evidence).value
     assert isinstance(left_s, float)
     return isinstance(answer, float) and (abs(answer - TRUST_S) < 1 or abs(answer - max(0.0, left_s - TRUST_S)) < 4)
@@ -121,7 +121,7 @@ def _take_over_s(evidence: Evidence) -> Truth:
 
 
 def _renewals(evidence: Evidence) -> Truth:
-    """The newest lock or renewal of each queue before the crash."""
+    """Return the seqs of the newest lock or renewal of each queue before the crash."""
     crash = _crash(evidence, since=0)
     seqs = () if crash is None else tuple(entry.seq for entry in _locks(evidence, crash.seq).values())
     return Truth(tuple(map(str, seqs)), seqs)
@@ -172,7 +172,7 @@ def _denied_after_stop(evidence: Evidence) -> Truth:
 
 
 def _left_on_the_board(hands: Hands) -> float:
-    """The outer ring."""
+    """Return the seconds until the crashed member's locks expire, which the Board shows as the outer ring."""
     dead = hands.evidence.clients(hands.numbers["one"])
     locks = [row["lock"] for row in board(hands)["queues"].values() if row["lock"]]
     ends: list[int] = [lock["expires_at_ms"] for lock in locks if lock["holder"] in dead]

@@ -1,4 +1,4 @@
-"""Lab 2: one slow message pins the offset."""
+"""Lab 2: one slow message pins the committed offset."""
 
 from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.journal.events import ActionTaken, CrashRepeated, MessagePinned, PullAnswered
@@ -42,7 +42,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | None:
-    """The first pin of the queue that the step is about."""
+    """Return the first MessagePinned event of the step's queue."""
     n = evidence.numbers
     queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
     return first(
@@ -88,7 +88,7 @@ def _committed(evidence: Evidence) -> Truth:
 
 
 def _pulled(evidence: Evidence) -> float:
-    """The offset after the newest message pulled from the pinned queue."""
+    """Return the offset after the newest message pulled from the pinned queue."""
     if (pinned := _pin(evidence, since=0)) is None:
         return 0.0
     pulls = evidence.of(PullAnswered, since=0, group=pinned.event.group)
@@ -127,7 +127,7 @@ def _count(evidence: Evidence) -> Truth:
 
 
 def _slow(ms: int = SLOW_MS, *, other: bool = False) -> Acts:
-    """Make the next message of the queue slow, or of another queue."""
+    """Return the script that makes the next message of the queue slow, or of another queue."""
     return wait(10), act(
         lambda n: ChangeActor(actor=n["one"], slow_queue=_other(n["row"]) if other else n["row"], slow_ms=ms)
     )

@@ -1,4 +1,4 @@
-"""Lab N3: poison in order."""
+"""Lab N3: a poison message in an orderly queue."""
 
 from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.kernel.chance import Chance
@@ -47,7 +47,7 @@ def _failed(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
 
 
 def _handlers(evidence: Evidence) -> dict[str, str]:
-    """The newest handler of each member that was changed."""
+    """Return the newest handler of each member whose handler was changed, by label."""
     return {
         entry.event.fields["actor"]: entry.event.fields["handler"]
         for entry in evidence.actions("ChangeActor", since=0)
@@ -83,7 +83,7 @@ def _one_stands(evidence: Evidence) -> Verdict:
 
 
 def _committed(evidence: Evidence, queue: str, at_ms: int | None = None) -> int:
-    """Successes of a queue, up to a moment."""
+    """Count the successes of a queue, up to `at_ms` if set."""
     return sum(
         row.queue == queue and row.outcome == "SUCCESS" and (at_ms is None or row.at_ms <= at_ms)
         for row in evidence.deliveries
@@ -119,7 +119,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
 
 
 def _first_after(evidence: Evidence) -> Truth:
-    """Return whether the rejected message was first to succeed once the handler was fixed, or the next one was."""
+    """Return which message succeeded first once the handler was fixed: the rejected one ("poison") or the next one."""
     failed = _failed(evidence)
     rows = [
         row
@@ -130,7 +130,7 @@ def _first_after(evidence: Evidence) -> Truth:
 
 
 def _tries(evidence: Evidence) -> Truth:
-    """Failures of the message that held the queue, until now."""
+    """Return the number of failures of the message that blocked the queue, until now."""
     failed = _failed(evidence)
     return Truth(float(sum(row.offset == failed[0].offset for row in failed)) if failed else 0.0)
 
@@ -140,7 +140,10 @@ def _set(label: str, handler: str) -> Acts:
 
 
 def _mend(*, owner: bool) -> Acts:
-    """Mend the other member, after the owner of the queue that stands or alone."""
+    """Return the script that repairs the handler of both members, the owner of the blocked queue first.
+
+    Without `owner`, it repairs only the other member's.
+    """
 
     def mend(hands: Hands) -> None:
         owns = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(hands.numbers["one"])

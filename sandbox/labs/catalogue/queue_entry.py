@@ -37,7 +37,10 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    """The other topic lies in the same log, so no place in it can be computed from an offset."""
+    """Return the setup actions.
+
+    The other topic shares the log, so the log position of a message cannot be computed from its queue offset.
+    """
     return (
         topic(n, 1),
         CreateTopic(topic=n["other"], write_queues=1, read_queues=1),
@@ -52,13 +55,16 @@ def _sent(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _stored(evidence: Evidence) -> Seen[MessagesStored] | None:
-    """The newest message of the step."""
+    """Return the event of the step's newest stored message."""
     sent = _sent(evidence)
     return last([] if sent is None else stored_by(evidence, sent))
 
 
 def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict | Seen[MessagesStored]:
-    """The stored message of the step, or what is missing.  `others`: tags that mean something, and their sentences."""
+    """Return the stored message of the step, or a verdict that names the mistake.
+
+    `others`: tags of known mistakes, with their sentences.
+    """
     sent, stored = _sent(evidence), _stored(evidence)
     if sent is None or stored is None:
         return Verdict.not_yet(_("No message has been sent to {topic} yet."))
@@ -164,7 +170,7 @@ def _send(name: str, body: str = "") -> Acts:
 
 
 def _read(field: str) -> Reply:
-    """A value of the newest entry, as the page Store decodes it."""
+    """Return the reply that reads a field of the newest entry, as the page Store decodes it."""
 
     def read(hands: Hands) -> str:
         newest = int(row(hands, f"{BROKER}:0")["max"]) - 1

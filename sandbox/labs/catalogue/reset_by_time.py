@@ -1,4 +1,4 @@
-"""Lab 13: reset by timestamp."""
+"""Lab 13: reset of a group by timestamp."""
 
 from sandbox.control.actions import Action, ChangeActor, ResetOffsets, StartProducer
 from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
@@ -43,14 +43,17 @@ def _changes(evidence: Evidence, handler: str) -> list[Seen[ActionTaken]]:
 
 
 def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] | None:
-    """From the break to the repair."""
+    """Return the first break of the handler and its last repair, or None."""
     broken = _changes(evidence, BAD)
     mended = [entry for entry in _changes(evidence, GOOD) if broken and entry.seq > broken[0].seq]
     return (broken[0], mended[-1]) if mended else None
 
 
 def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None:
-    """The same of the newest break alone: one that was mended too early comes before it."""
+    """Return the newest break and its repair (None if not repaired), or None.
+
+    An earlier break that was repaired too early is skipped.
+    """
     window: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
     for entry in sorted([*_changes(evidence, BAD), *_changes(evidence, GOOD)], key=lambda entry: entry.seq):
         if entry.event.fields["handler"] == BAD:
@@ -61,7 +64,7 @@ def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTa
 
 
 def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
-    """Queue and offset of every message that the broken handler took for done, from an event on."""
+    """Return queue and offset of every message that the broken handler finished as a success, after an event."""
     return {
         (row.queue, row.offset)
         for row in evidence.deliveries
@@ -94,7 +97,7 @@ def _count(evidence: Evidence) -> Truth:
 
 
 def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
-    """The newest one with its event."""
+    """Return the newest ResetOffsets action with its event, or None."""
     for taken in reversed(evidence.actions("ResetOffsets")):
         for entry in evidence.of(OffsetsReset, since=taken.seq):
             if entry.cause == taken.seq:
@@ -133,7 +136,7 @@ def _is_repaired(evidence: Evidence) -> Verdict:
 
 
 def _before(evidence: Evidence, at_ms: int) -> int:
-    """Messages done wrongly that were stored before that moment."""
+    """Count the wrongly processed messages that were stored before `at_ms`."""
     stored: dict[tuple[str, int], int] = {}
     for entry in evidence.of(MessagesStored, since=0):
         for offset in range(entry.event.first_offset, entry.event.first_offset + entry.event.count):
@@ -142,7 +145,7 @@ def _before(evidence: Evidence, at_ms: int) -> int:
 
 
 def _replayed_at_once(evidence: Evidence) -> Truth:
-    """Count the messages that a reset at the moment of the prediction replays.
+    """Return the number of messages that a reset at the time of the prediction replays.
 
     Messages stored after it do not count; an earlier, wrong reset may precede it.
     """
@@ -171,7 +174,7 @@ def _break_for(seconds: float) -> Acts:
 
 
 def _reset_to(offset_ms: int | None) -> Acts:
-    """To a moment counted from the break; None: to the earliest message."""
+    """Return the script that resets to a time `offset_ms` after the break; None resets to the earliest message."""
 
     def reset(hands: Hands) -> None:
         n, broken = hands.numbers, _changes(hands.evidence, BAD)[0]

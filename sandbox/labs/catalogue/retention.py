@@ -1,4 +1,4 @@
-"""Lab 8: retention, for a group that is away and for one that is too slow."""
+"""Lab 8: retention, with a group that is offline and one that is too slow."""
 
 from sandbox.control.actions import Action, AgeFiles, CleanFiles, SendMessages
 from sandbox.journal.events import (
@@ -54,7 +54,7 @@ def _queue(evidence: Evidence) -> str:
 
 
 def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
-    """The newest deletion of files of the log in the step, or why there is none."""
+    """Return the newest deletion of log files in the step, or a verdict with the reason why there is none."""
     sent, runs = sends(evidence), evidence.actions("CleanFiles")
     if not sent:
         return Verdict.not_yet(_("No burst has been sent yet."))
@@ -112,12 +112,12 @@ def _does_wait(evidence: Evidence) -> Truth:
 
 
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
-    """The broker's answer to a pull below the queue's beginning."""
+    """Return the first correction of a pull below the queue's first offset, or None."""
     return first(evidence.of(OffsetMoved, group=evidence.numbers["group"]))
 
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
-    """The commit that follows the correction."""
+    """Return the commit that follows the correction, or None."""
     if (corrected := _corrected(evidence)) is None:
         return None
     group, topic, offset = corrected.event.group, corrected.event.topic, corrected.event.given
@@ -125,7 +125,7 @@ def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
 
 
 def _goes_on(evidence: Evidence) -> Verdict:
-    """From the correction to the member that begins anew."""
+    """Return the verdict on the group's continuation after the correction."""
     n, corrected, jump = evidence.numbers, _corrected(evidence), _jump(evidence)
     assert corrected is not None
     taken = evidence.of(QueueTaken, since=corrected.seq, group=n["group"], topic=n["topic"])
@@ -157,7 +157,7 @@ def _where(evidence: Evidence) -> Truth:
 
 
 def _lost(evidence: Evidence) -> Truth:
-    """Messages from what was committed to where it goes on: finished by no member."""
+    """Return the number of messages between the committed offset and the corrected one, which no member consumed."""
     jump = _jump(evidence)
     return Truth(0.0) if jump is None else Truth(float(jump.event.offset - (jump.event.previous or 0)), (jump.seq,))
 

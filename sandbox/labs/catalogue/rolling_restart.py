@@ -1,4 +1,4 @@
-"""Lab N9: restarting all members of a group with the fewest moves and duplicates."""
+"""Lab N9: restart of all members of a group with the fewest moves and duplicates."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
 MEMBERS = ("left", "middle", "right")  # in the order in which clients sort their ids: an address outlives a restart
-DIVIDED_WITHIN_S = 21  # members divide every 20 s, and when the broker notifies them
+DIVIDED_WITHIN_S = 21  # members rebalance every 20 s, and when the broker notifies them
 AWAY_S, LOOK_S = 1, 3  # in scripts
 
 
@@ -158,7 +158,7 @@ def _times(evidence: Evidence) -> Truth:
 
 
 def _again_in_all(evidence: Evidence) -> Truth:
-    """As the head of the Board counts: from the group's beginning."""
+    """Return the number of repeated deliveries since the group's beginning, as the header of the Board counts them."""
     return Truth(float(given_again(evidence, 0)))
 
 
@@ -168,7 +168,7 @@ def _of_crashes(evidence: Evidence) -> int:
 
 
 def _renew(end: Callable[[str], Acts], *labels: str) -> Acts:
-    """End and restart members one after another; each is away for a moment."""
+    """Return the script that ends and restarts members one after another, each after `AWAY_S`."""
     return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
@@ -184,7 +184,7 @@ def _set_lists(hands: Hands) -> None:
 
 
 def _times_in_journal(hands: Hands) -> int:
-    """The lines "took" of the followed queue since the first stop, counted."""
+    """Count the "acquired" lines of the followed queue in the journal since the first stop."""
     n, began = hands.numbers, hands.evidence.actions("StopActor")[0].seq
     return len(hands.evidence.of(QueueTaken, since=began, topic=n["topic"], queue_id=n["number"]))
 

@@ -1,4 +1,4 @@
-"""Lab 6: fewer queues, and no message left behind."""
+"""Lab 6: a smaller number of queues without unconsumed messages."""
 
 from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import MessagesStored
@@ -43,7 +43,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _upper(n: Numbers) -> list[str]:
-    """Keys of the queues that are to go."""
+    """Return the keys of the queues to be removed."""
     return [f"{n['topic']}/{BROKER}/{queue_id}" for queue_id in range(n["low"], n["high"])]
 
 
@@ -55,7 +55,7 @@ def _stored(evidence: Evidence) -> list[Seen[MessagesStored]]:
 
 
 def _left(evidence: Evidence, before: int | None = None) -> int:
-    """Messages of these queues that no member has finished, now or before an event."""
+    """Count the messages of these queues that no member has finished, now or before an event."""
     return unfinished(evidence, evidence.numbers["group"], _upper(evidence.numbers), before)
 
 
@@ -86,7 +86,10 @@ def _is_drained(evidence: Evidence) -> Verdict:
 
 
 def _stops(evidence: Evidence) -> Truth:
-    """A producer learns the route within 30 s.  Who lowered both numbers first has given it that time."""
+    """Return when the last message is stored in the removed queues: always "soon" after the change.
+
+    A producer receives the route within 30 s.  A student who lowered both numbers at once has not waited for that.
+    """
     changed = newest_change(evidence, evidence.numbers["topic"])
     later = [entry.seq for entry in _stored(evidence) if changed is not None and entry.seq > changed.seq]
     return Truth("soon", (later[0], later[-1]) if later else ())

@@ -1,4 +1,4 @@
-"""Lab 1: why did a new group read months-old messages?"""
+"""Lab 1: the start offset of a new group, which reads months-old messages."""
 
 from sandbox.control.actions import Action, SendMessages
 from sandbox.journal.events import ActionTaken, QueueTaken
@@ -34,7 +34,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _queue(n: Numbers) -> str:
-    """The key of the queue that is asked about."""
+    """Return the key of the queue that the question is about."""
     return f"{n['topic']}/{n['row'].replace(':', '/')}"
 
 
@@ -96,7 +96,7 @@ def _began_at_the_end(evidence: Evidence) -> Verdict:
 
 
 def _start(group: str) -> "Question":
-    """The start offset of one queue, for the group of that name in the numbers."""
+    """Return the question for the start offset of one queue; `group` is the key of the group's name in the numbers."""
 
     def right(evidence: Evidence) -> Truth:
         n = evidence.numbers

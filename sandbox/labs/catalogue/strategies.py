@@ -1,4 +1,4 @@
-"""Lab 12: allocation strategies, and which queues change their owner when a member joins."""
+"""Lab 12: allocation strategies, and the queues that change their owner when a member joins."""
 
 from sandbox.control.actions import Action, SetStrategy, StartConsumer, StartProducer
 from sandbox.control.actions.actors import StrategyName
@@ -17,7 +17,7 @@ from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
-DIVIDED_WITHIN_S = 25  # members divide every 20 s, and when the broker notifies them
+DIVIDED_WITHIN_S = 25  # members rebalance every 20 s, and when the broker notifies them
 
 
 def _draw(chance: Chance) -> dict[str, object]:
@@ -41,12 +41,12 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-    """Starts of members by the student, in the open step or since an event."""
+    """Return the student's starts of members, in the open step or since an event."""
     return evidence.actions("StartConsumer", since=since, group=evidence.numbers["group"])
 
 
 def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest in the open step."""
+    """Return the newest start of a member in the open step."""
     return last(_joins(evidence))
 
 
@@ -67,7 +67,7 @@ def _after(evidence: Evidence) -> dict[str, QueuesAssigned]:
 
 
 def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
-    """Every member knows all others, and every queue has one owner."""
+    """Return True if every member has the full member list and every queue has one owner."""
     joined = sum(entry.event.fields["copies"] for entry in _joins(evidence, since=0))
     return (
         len(after) == evidence.numbers["members"] + joined
@@ -77,7 +77,7 @@ def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
 
 
 def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
-    """Queues whose owner is another since the newest join: who had it, who has it."""
+    """Return the queues that changed their owner since the newest join, with old and new owner."""
     if (join := _join(evidence)) is None:
         return {}
     had, has = _owners(_before(evidence, join.seq)), _owners(_after(evidence))

@@ -1,4 +1,4 @@
-"""Lab N1: one group, two subscriptions."""
+"""Lab N1: one group with two subscriptions."""
 
 from dataclasses import replace
 
@@ -43,14 +43,14 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
-    """The newest subscription of the topic that took another's place."""
+    """Return the newest subscription of the topic that replaced another one, or None."""
     n = evidence.numbers
     changes = evidence.of(SubscriptionChanged, since=since, group=n["group"], topic=n["topic"])
     return last([entry for entry in changes if entry.event.replaced is not None])
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
-    """Seqs of successes with messages of a tag that were begun after that moment."""
+    """Return the seqs of successes with messages of a tag that were started after `from_ms`."""
     return [
         row.seq
         for row in evidence.deliveries_of(evidence.numbers["group"], since=0, outcome="SUCCESS")
@@ -81,7 +81,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
 
 
 def _unread(evidence: Evidence) -> Truth:
-    """Which tag is read no more, once what was pulled before is finished."""
+    """Return the tag that is no longer consumed, once the messages pulled before are finished."""
     n, replaced = evidence.numbers, _replaced(evidence)
     if replaced is None:
         return Truth("none")
@@ -96,7 +96,7 @@ def _clicks(evidence: Evidence) -> Truth:
 
 
 def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
-    """The newest change of each member's expression in this step."""
+    """Return the newest change of each member's expression in this step."""
     changes = evidence.actions("ChangeActor")
     return {entry.event.fields["actor"]: entry for entry in changes if entry.event.fields["expression"]}
 
@@ -124,7 +124,7 @@ def _is_mended(evidence: Evidence) -> Verdict:
 
 
 def _skipped(evidence: Evidence) -> Truth:
-    """Messages of the lost tag, by their numbers in the keys, that were passed over."""
+    """Return the number of skipped messages of the lost tag, from the gaps in the numbers of their keys."""
     n = evidence.numbers
     numbers = {
         int(row.key.rpartition("-")[2])

@@ -1,4 +1,4 @@
-"""Lab 7: more queues to write than to read, and more to read than to write."""
+"""Lab 7: more write queues than read queues, and more read queues than write queues."""
 
 from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import MessagesStored
@@ -43,7 +43,7 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _upper(n: Numbers) -> list[str]:
-    """Keys of the queues that the topic did not have at first."""
+    """Return the keys of the queues that the topic did not have at first."""
     return [f"{n['topic']}/{BROKER}/{queue_id}" for queue_id in range(n["low"], n["high"])]
 
 
@@ -58,7 +58,7 @@ def _stored(evidence: Evidence, queue: str) -> list[Seen[MessagesStored]]:
 
 
 def _unread(evidence: Evidence) -> list[str]:
-    """New queues that hold messages of which none was delivered."""
+    """Return the new queues that have messages of which none was delivered."""
     return [
         queue
         for queue in _upper(evidence.numbers)
@@ -125,7 +125,7 @@ def _first_read(evidence: Evidence) -> list[int]:
 
 
 def _silent(evidence: Evidence) -> list[str]:
-    """Members all of whose queues are new ones."""
+    """Return the client ids of members that own new queues only."""
     n, upper = evidence.numbers, set(_upper(evidence.numbers))
     return [
         client
@@ -166,7 +166,7 @@ def _idle(evidence: Evidence) -> Truth:
 
 
 def _written_only(hands: Hands) -> int:
-    """Count the rows of the Topics page."""
+    """Count the queues on the Topics page that are write-only and have messages."""
     topics = {topic["topic"]: topic for topic in hands.read("topics")["topics"]}
     return sum(row["use"] == "wo" and int(row["max"]) > 0 for row in topics[hands.numbers["topic"]]["queues"])
 

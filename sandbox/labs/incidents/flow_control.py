@@ -1,4 +1,4 @@
-"""A member that holds back: a slow dependency fills it, and it stops pulling."""
+"""Incident: a slow dependency fills a member's cache, and the member stops pulling."""
 
 from sandbox.control.actions import ChangeActor, CreateTopic, SendMessages, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import FlowControlChanged

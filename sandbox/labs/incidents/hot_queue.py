@@ -1,4 +1,4 @@
-"""A hot queue by key skew: one customer sends most, and all of a key goes to one queue."""
+"""Incident: a hot queue by key skew; one customer sends most, and all messages of a key go to one queue."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ MENDED = act("StartProducer", actor="intake-3")
 
 
 def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
-    """The share of the fullest queue in what was stored between two events."""
+    """Return the share in percent of the fullest queue in the messages stored between two events."""
     counted: Counter[str] = Counter()
     for entry in evidence.of(MessagesStored, since=from_seq):
         if entry.event.topic == TOPIC and entry.seq < to_seq:
@@ -28,7 +28,10 @@ def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
 
 
 def _share_of(actor: str, messages: int) -> Find:
-    """After so many messages since a producer was started: the share of the hottest queue in them."""
+    """Return a `Find` for the event after `messages` were stored since a producer's start.
+
+    Its value is the hottest queue's share of them in percent.
+    """
 
     def find(evidence: Evidence) -> Moment | None:
         started = act("StartProducer", actor=actor)(evidence)

@@ -1,4 +1,4 @@
-"""Duplicates after a restart: a member is killed before it has committed what it finished."""
+"""Incident: duplicates after a restart, because a member is killed before it commits finished messages."""
 
 from sandbox.control.actions import (
     CrashActor,
@@ -22,7 +22,7 @@ FIRST_S, SECOND_S, UNTIL_ACT_S, AWAY_S, END_S = 40, 90, 4.5, 12, 125
 
 
 def _first_again(evidence: Evidence) -> Moment | None:
-    """After the kill."""
+    """Return the first repeated delivery after the kill."""
     killed = act("CrashActor")(evidence)
     again = [] if killed is None else [row for row in given_again(evidence, GROUP, TOPIC) if row.seq > killed.seq]
     return Moment(again[0].seq, {"key": again[0].key}) if again else None

@@ -1,4 +1,4 @@
-"""A group with two subscriptions loses messages: its members disagree, and the broker keeps the newest."""
+"""Incident: a group with two subscriptions loses messages; its members disagree, and the broker keeps the newest."""
 
 from sandbox.control.actions import ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import SubscriptionChanged
@@ -31,13 +31,13 @@ def _gifts(evidence: Evidence) -> list[Delivery]:
 
 
 def missing_gifts(evidence: Evidence) -> list[int]:
-    """Numbers of gifts that were delivered to no member, among those before the newest that was."""
+    """Return the numbers of gifts that were delivered to no member, below the highest delivered number."""
     numbers = given_keys(_gifts(evidence), "gift-")
     return sorted(set(range(1, max(numbers, default=0))) - numbers)
 
 
 def _first_missing(evidence: Evidence) -> Moment | None:
-    """The last gift that came before the first that did not."""
+    """Return the delivery of the last gift before the first missing one."""
     missing = missing_gifts(evidence)
     before = [row for row in _gifts(evidence) if missing and row.key == f"gift-{missing[0] - 1}"]
     return Moment(before[-1].seq, {"number": missing[0]}) if before else None

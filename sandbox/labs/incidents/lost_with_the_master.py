@@ -1,4 +1,4 @@
-"""A master dies with asynchronous replication: answered messages that the slave did not have yet are gone."""
+"""Incident: a master fails with asynchronous replication; answered messages that its slave lacks are lost."""
 
 from sandbox.control.actions import (
     CreateTopic,
@@ -41,7 +41,7 @@ def lost(evidence: Evidence) -> int:
 
 
 def missing(evidence: Evidence) -> list[int]:
-    """Numbers of payments that were delivered to no member, among those before the newest that was."""
+    """Return the numbers of payments that were delivered to no member, below the highest delivered number."""
     numbers = given_keys(evidence.deliveries_of(GROUP), "payment-")
     return sorted(set(range(1, max(numbers, default=0))) - numbers)
 

@@ -1,4 +1,4 @@
-"""More members than queues: the group is scaled out, and what is beyond the queues stays idle."""
+"""Incident: a group is scaled out to more members than queues, and the additional members stay idle."""
 
 from sandbox.control.actions import ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import QueuesAssigned
@@ -24,7 +24,7 @@ def _first_idle(evidence: Evidence) -> Moment | None:
 
 
 def _all_work(evidence: Evidence) -> Moment | None:
-    """The first division after which no member is idle any more."""
+    """Return the first assignment after which no member is idle any more."""
     queues: dict[str, int] = {}
     for entry in divisions(evidence):
         queues[entry.event.client_id] = len(entry.event.queues)

@@ -1,4 +1,4 @@
-"""One client id twice: a group is scaled out by a copied container, and both members take the same half."""
+"""Incident: a group is scaled out by a copied container with the same client id, and both members own the same half."""
 
 from sandbox.control.actions import CreateTopic, StartConsumer, StartProducer, StopActor, Subscription
 from sandbox.journal.events import OffsetCommitted, QueuesAssigned
@@ -21,14 +21,14 @@ def is_doubled(event: QueuesAssigned) -> bool:
 
 
 def _consumed_twice(evidence: Evidence) -> Moment | None:
-    """After the copy came."""
+    """Return the first repeated delivery after the copy was started."""
     copied = COPIED(evidence)
     again = [] if copied is None else [row for row in given_again(evidence, GROUP, TOPIC) if row.seq > copied.seq]
     return Moment(again[0].seq, {"key": again[0].key}) if again else None
 
 
 def _read_again(evidence: Evidence) -> Moment | None:
-    """The first commit after the copy's end in a queue that no member read."""
+    """Return the first commit, after the copy's stop, in a queue that no member owned before."""
     stopped = act("StopActor")(evidence)
     idle = unread(evidence)
     commits = (
@@ -46,7 +46,7 @@ def _read_again(evidence: Evidence) -> Moment | None:
 
 
 def unread(evidence: Evidence) -> set[int]:
-    """The queues that no member took by the doubled list."""
+    """Return the ids of the queues that no member owned while the member list named a client id twice."""
     doubled = [entry.event for entry in evidence.of(QueuesAssigned) if is_doubled(entry.event)]
     taken = {int(key.rpartition("/")[2]) for event in doubled for key in event.queues}
     return set(range(QUEUES)) - taken if doubled else set()

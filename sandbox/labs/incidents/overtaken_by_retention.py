@@ -1,4 +1,4 @@
-"""Retention overtakes a slow group: the broker deletes by age, and waits for no group."""
+"""Incident: retention overtakes a slow group, because the broker deletes by age and ignores the groups' progress."""
 
 from sandbox.control.actions import (
     AgeFiles,
@@ -22,7 +22,7 @@ FASTER = act("ChangeActor", actor="A")
 
 
 def leap(evidence: Evidence) -> Moment | None:
-    """The commit with which the group goes on where the broker sent it; `lost`: what it passed over."""
+    """Return the commit with which the group continues at the corrected offset; `lost`: skipped messages."""
     moved = fact(OffsetMoved, lambda event: event.group == GROUP)(evidence)
     if moved is None:
         return None

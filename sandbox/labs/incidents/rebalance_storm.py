@@ -1,4 +1,4 @@
-"""A rebalance storm by a rolling restart: with AVG nearly every queue moves with every stop and start."""
+"""Incident: a rolling restart causes a rebalance storm; with AVG nearly every queue moves at every stop and start."""
 
 from sandbox.control.actions import (
     Action,
@@ -25,7 +25,7 @@ FIRST, SECOND = act("StopActor", 1), act("StopActor", len(MEMBERS) + 1)
 
 
 def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
-    """One member after another."""
+    """Return the timed stops and restarts of one member after another, from `from_s` on."""
     return tuple(
         step
         for index, label in enumerate(MEMBERS)
@@ -37,7 +37,7 @@ def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
 
 
 def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Seen[QueueTaken]]:
-    """Queues that members took between two moments."""
+    """Return the acquisitions of queues between two events."""
     first, last = since(evidence), None if until is None else until(evidence)
     return (
         []
@@ -51,7 +51,7 @@ def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Se
 
 
 def again(evidence: Evidence, since: Find, until: Find | None = None) -> int:
-    """Messages that were delivered again between two moments."""
+    """Return the number of repeated deliveries between two events."""
     first, last = since(evidence), None if until is None else until(evidence)
     return (
         0
@@ -63,7 +63,7 @@ def again(evidence: Evidence, since: Find, until: Find | None = None) -> int:
 
 
 def _first_step(evidence: Evidence) -> Moment | None:
-    """The last queue that moved for the first stop."""
+    """Return the last move of a queue caused by the first stop."""
     moved = taken(evidence, FIRST, act("RestartActor"))
     return Moment(moved[-1].seq, {"moves": len(moved), "queues": QUEUES}) if moved else None
 

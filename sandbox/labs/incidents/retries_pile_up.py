@@ -1,4 +1,7 @@
-"""Retries pile up after a bad release: every message is refused, put into the retry topic, and counts as consumed."""
+"""Incident: retries pile up after a bad release.
+
+Every message is refused, sent to the retry topic, and counts as consumed.
+"""
 
 from sandbox.control.actions import ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import MessageRetried
@@ -14,7 +17,7 @@ MENDED = act("ChangeActor", fail_percent=0.0)
 
 
 def waiting(evidence: Evidence, seq: int) -> set[str]:
-    """Keys that were refused and not done by then."""
+    """Return the keys of messages that were refused and had not succeeded at this seq."""
     keys: set[str] = set()
     for row in evidence.deliveries_of(GROUP):
         if row.seq > seq:
@@ -32,7 +35,7 @@ def _first_refused(evidence: Evidence) -> Moment | None:
 
 
 def _retried(times: int) -> Find:
-    """The first message that is to be tried again after so many retries; how many wait with it."""
+    """Return a `Find` for the first message at its `times`-th retry, with the number of waiting messages."""
 
     def find(evidence: Evidence) -> Moment | None:
         retries = [
@@ -51,7 +54,7 @@ def _mended(evidence: Evidence) -> Moment | None:
 
 
 def _last_done(evidence: Evidence) -> Moment | None:
-    """Return the moment at which the last refused message succeeded; None: one is left."""
+    """Return the event at which the last refused message succeeded; None if one is left."""
     mended = MENDED(evidence)
     if mended is None or not (left := waiting(evidence, mended.seq)):
         return None

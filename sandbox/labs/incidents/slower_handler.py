@@ -1,4 +1,4 @@
-"""Lag after a deploy: the new version's handler is slower, and throughput falls below what is sent."""
+"""Incident: lag after a deployment; the new version's handler is slower, and throughput falls below the send rate."""
 
 from sandbox.control.actions import (
     ChangeActor,

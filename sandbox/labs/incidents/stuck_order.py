@@ -1,4 +1,4 @@
-"""One queue of an orderly group stuck: a message that its handler never accepts holds all that follow it."""
+"""Incident: one queue of an orderly group is stuck, because its handler never accepts a message."""
 
 from sandbox.control.actions import (
     ChangeActor,

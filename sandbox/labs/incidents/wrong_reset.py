@@ -1,4 +1,4 @@
-"""A reset by time gone wrong: the timestamp is earlier than meant, and everything is consumed again."""
+"""Incident: a reset by time to a timestamp earlier than intended; everything is consumed again."""
 
 from sandbox.control.actions import CreateTopic, ResetOffsets, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import OffsetsReset
