@@ -1,4 +1,4 @@
-"""Progress, subscriptions and unknown ranges of groups: from journals and stores' files."""
+"""Progress, subscriptions and unknown ranges of groups, from journals and the stores' files."""
 
 from typing import TYPE_CHECKING
 
@@ -151,10 +151,10 @@ def facts(heard: "DataFrame", source: Source) -> "DataFrame":
 
 
 def groups(known: "DataFrame") -> "DataFrame":
-    """sandbox, group, topic: subscriptions, with `since_ms`, `from_ms` and `asked`: null where no broker has them.
+    """Return the subscriptions: sandbox, group, topic, `since_ms`, `from_ms` and `asked`.
 
-    `asked`: ARRAY<STRUCT<is_all, is_sql, tags>>, one for each expression.  Members that subscribe to different tags
-    conflict, and messages that match none of them are lost, not unwanted.
+    `asked`: ARRAY<STRUCT<is_all, is_sql, tags>>, one for each expression; null where no broker has them.  Members
+    that subscribe to different tags conflict; messages that match none of them are lost, not unwanted.
     """
     return known.sparkSession.sql(_GROUPS, {"sql_signs": SQL_SIGNS, "retry_prefix": RETRY_PREFIX}, facts=known)
 

@@ -1,6 +1,6 @@
-"""Appending to a result: its rows say how far it goes, and its files become links beside those of the new rows.
+"""Appending to a result: new rows go beside the old ones, whose files become links.
 
-No position is kept beside a result: what is read next is computed from the largest queue offset of each queue in it.
+No position is stored beside a result: the next read starts after the largest queue offset of each queue in its rows.
 """
 
 import os
@@ -24,18 +24,22 @@ MESSAGES = "messages"
 
 
 class OtherResult(SandboxError):
-    """Rows cannot be appended to what is there; the sentence says why."""
+    """Error: rows cannot be appended to the existing result; the sentence says why."""
 
 
 class Before(NamedTuple):
-    """The result that is there, and its rows."""
+    """The existing result and its rows."""
 
     table: results.Table
     rows: "DataFrame"
 
 
 def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: str) -> Before | None:
-    """None: there is none yet, or one without a file.  `kind`: format.  Raises OtherResult, CorruptRecord."""
+    """Return the existing result to append to, or None if there is none yet or none with a file.
+
+    `kind`: format.  Raises OtherResult if it is of another job, other stores or another format, CorruptRecord if its
+    manifest is damaged.
+    """
     manifest = results.manifest_of(out)
     if manifest is None:
         return None
@@ -63,7 +67,7 @@ def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: 
 
 
 def read(session: "SparkSession", out: Path, table: results.Table) -> "DataFrame":
-    """A table of Parquet files, some of whose columns may be in their directories' names."""
+    """Return a table of Parquet files, some of whose columns may be in the names of their directories."""
     path = out / table.path
     if not table.partitions:
         return session.read.option("recursiveFileLookup", "true").parquet(str(path))
