@@ -1,5 +1,4 @@
-"""Job `class_analytics`: the difficulties of a class at labs, by lab and step, such as time, hints and wrong
-answers.
+"""Job `class_analytics`: difficulties of a class by lab and step, such as time, hints and wrong answers.
 
     steps         lab, step, met, median_ms, p90_ms, hints, hinted, predicted, wrong: how many attempts met the step,
                   how long the sandbox was awake meanwhile, hints, attempts with hints, predictions given and wrong

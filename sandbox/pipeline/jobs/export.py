@@ -1,10 +1,9 @@
-"""Job `export`: a store's messages as files for other tools, with the columns of the store source, in a format of
-`runs.result_files`.
+"""Job `export`: a store's messages as files for other tools, in a format of `runs.result_files`.
 
-With several stores the first column is the store's name.  `body` and `bodySchema` turn bodies into columns
-(`sources.bodies`); malformed bodies are counted.  For Parquet, `partition_by` names columns whose values become
-directories, and `append` adds the messages that were stored since the last export (`runs.appended_results`);
-`iceberg` registers the Parquet files as a table (`runs.iceberg`).
+The columns are those of the store source.  With several stores the first column is the store's name.  `body` and
+`bodySchema` turn bodies into columns (`sources.bodies`); malformed bodies are counted.  For Parquet, `partition_by`
+names columns whose values become directories, and `append` adds the messages that were stored since the last export
+(`runs.appended_results`); `iceberg` registers the Parquet files as a table (`runs.iceberg`).
 """
 
 from collections.abc import Mapping

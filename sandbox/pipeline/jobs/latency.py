@@ -86,10 +86,10 @@ def delivered_first(heard: "DataFrame") -> "DataFrame":
 
 
 def committed_first(messages: "DataFrame", heard: "DataFrame") -> "DataFrame":
-    """Return the messages with `committed_ms`: the earliest commit beyond each message.  It is null if none came
-    after its delivery.
+    """Return the messages with `committed_ms`: the earliest commit beyond each message, or null.
 
-    The query makes one sweep from the end of each queue: a commit of offset n covers everything below n.
+    It is null if no commit came after the message's delivery.  The query makes one sweep from the end of each queue:
+    a commit of offset n covers everything below n.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

@@ -1,5 +1,4 @@
-"""Job `rebalance_history`: queue moves between members, conflicting ownership, members without queues, waits for
-locks.
+"""Job `rebalance_history`: queue moves between members, conflicting ownership, idle members and waits for locks.
 
 Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
 

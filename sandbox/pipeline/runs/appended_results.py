@@ -78,7 +78,10 @@ def read(session: "SparkSession", out: Path, table: results.Table) -> "DataFrame
 
 
 def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """The source's `startingOffsets`, of the queues that are asked for."""
+    """Return the store source's option `startingOffsets` that continues after these rows.
+
+    Only stores, topics and queues that the options select are in it; without rows it is `earliest`.
+    """
     from pyspark.sql import functions as f
 
     keys = [*([STORE] if STORE in rows.columns else []), "topic", "queueId"]
@@ -94,7 +97,7 @@ def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, 
 
 
 def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
-    """Raises OtherResult."""
+    """Raise OtherResult if the columns or types of the old and the new rows differ."""
     old_types, new_types = (
         {field.name: field.dataType.simpleString() for field in schema.fields} for schema in (old, new)
     )
@@ -106,7 +109,7 @@ def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
 
 
 def check_unchanged(out: Path, manifest: results.Manifest | None) -> None:
-    """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
+    """Raise OtherResult if another run replaced the result that this run continues."""
     if results.manifest_of(out) != manifest:
         raise OtherResult(
             f"Another run changed the result in {out} at the same time. Nothing was appended: run the job again."
@@ -114,7 +117,7 @@ def check_unchanged(out: Path, manifest: results.Manifest | None) -> None:
 
 
 def joined(out: Path, made: Mapping[str, results.Table]) -> dict[str, results.Table]:
-    """The tables with what was there before them."""
+    """Return the tables of a run with the earlier tables of the same names added in front."""
     manifest = results.manifest_of(out)
     old = {} if manifest is None else manifest.tables
     return {name: _joined(out, old[name], table) if name in old else table for name, table in made.items()}

@@ -52,7 +52,7 @@ NUMBERS = itertools.count(1)
 
 
 class Target(NamedTuple):
-    """The options."""
+    """The parsed options of the sink."""
 
     cluster: Cluster
     access: Access
@@ -62,7 +62,7 @@ class Target(NamedTuple):
 
 
 def batch_writer(options: Any, schema: Any, *, overwrite: bool) -> "BatchWriter":
-    """Without the option `run` under a name of its own."""
+    """Return the writer of a batch.  Without the option `run` it draws a random run name."""
     target = target_of(options, schema, overwrite=overwrite)
     drawn = Chance(f"{platform.node()} {os.getpid()} {wall_ms()} {next(NUMBERS)}")
     return BatchWriter(target, target.run or drawn.token(RUN_CHARACTERS, "0123456789abcdef"))
@@ -76,7 +76,7 @@ class Sent(WriterCommitMessage):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Its commit does nothing: messages are in the broker already."""
+    """The writer of a batch.  Its commit does nothing: messages are in the broker already."""
 
     def __init__(self, target: Target, run: str) -> None:
         self.target, self.run = target, run
@@ -89,7 +89,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """As the batch's, under the query's id and the epoch's number."""
+    """The writer of a stream: it names rows by the query's id and the epoch's number."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -107,20 +107,20 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return hand_over(self.target, naming, iterator, asks=asks)
 
     def commit(self, messages: Any, batchId: int) -> None:
-        """Nothing to do."""
+        """Do nothing: messages are in the broker already."""
 
     def abort(self, messages: Any, batchId: int) -> None:
-        """Nothing can be undone; the epoch is repeated, with the same names."""
+        """Do nothing: sent messages cannot be removed.  Spark repeats the epoch with the same names."""
 
 
 _first_epoch: dict[str, int] = {}
 
 
 def maybe_again(run: str, epoch: int) -> bool:
-    """Return whether this may be the epoch that was running when the query ended.
+    """Return True if this may be the epoch that was running when the query ended.
 
-    Only the first epoch of a run can be.  A worker process that has executed an earlier one of this run knows that it
-    is not; a new process cannot know.
+    Only the first epoch of a run can be that one.  A worker process that has executed an earlier epoch of this run
+    rules it out; a new process cannot.
     """
     if run not in _first_epoch and len(_first_epoch) == RUNS_REMEMBERED:
         _first_epoch.clear()
@@ -128,7 +128,10 @@ def maybe_again(run: str, epoch: int) -> bool:
 
 
 def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
-    """Raises ValueError with a sentence for invalid options or columns."""
+    """Return the parsed options of the sink.
+
+    Raises ValueError with a sentence for invalid options or columns.
+    """
     if overwrite:
         raise ValueError("A topic cannot be overwritten. Use the mode append.")
     access = access_of(options)
@@ -145,7 +148,7 @@ def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
 
 
 def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch], *, asks: bool) -> Sent:
-    """All rows of one partition; an empty one needs no connection."""
+    """Send all rows of one partition and return the counts; an empty partition opens no connection."""
     loop = asyncio.new_event_loop()
     connector: TcpConnector | None = None
     sender: Sender | None = None
