@@ -29,11 +29,10 @@ NOTHING = Pulled(b"", [])
 
 
 def step(answer: PulledBytes, at: int, end: int) -> Step | None:
-    """Return the result of a pull at `at` of `[at, end)`, or None if the answer has nothing (spec broker-behaviour
-    3.2).
+    """Return the result of a pull at `at` of `[at, end)`, or None if the answer has nothing.
 
-    Offsets that an answer passes over were deleted, unless the broker says that it filtered them.  Raises
-    CorruptRecord if offsets are not ascending.
+    Offsets that an answer passes over were deleted, unless the broker says that it filtered them (spec
+    broker-behaviour 3.2).  Raises CorruptRecord if offsets are not ascending.
     """
     records = records_in(answer.body)
     kept = [record for record in records if at <= record.queue_offset < end]
