@@ -1,7 +1,8 @@
-"""Rows of the Board: one group on one topic, its queues and members (catalogue 9, 10: `board/<slug>/<group>/<topic>`).
+"""Rows of the Board: one group on one topic, its queues and members (catalogue 9, 10:
+`board/<slug>/<group>/<topic>`).
 
-Offsets and counts that may pass 2^53 are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless
-the field says what else it means.  `NotRequired` fields are those only one of sandbox and real cluster has.
+Offsets and counts that may pass 2^53 are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless
+the field has another meaning.  A `NotRequired` field exists only for a sandbox or only for a real cluster.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ class Lock(TypedDict):
 
 
 class LockRow(Lock):
-    """The same with its renewals."""
+    """A queue's lock with its renewals."""
 
     granted_at_ms: int | None
     renew_at_ms: int | None  # None: its holder is not ours
@@ -27,7 +28,7 @@ class LockRow(Lock):
 
 
 class OldestMessage(TypedDict):
-    """The oldest unfinished message a listener has been given."""
+    """The oldest unfinished message that a listener has received."""
 
     offset: str
     key: str  # "": it has none
@@ -49,7 +50,7 @@ class MasterState(TypedDict):
 
 
 class QueueEnds(TypedDict):
-    """The queue itself, whichever group reads it."""
+    """The queue itself, independent of groups."""
 
     min: str | None  # offset of the oldest message
     max: str | None  # offset after the newest one
@@ -65,7 +66,7 @@ class QueuePosition(TypedDict):
 
 
 class CachedMessages(TypedDict):
-    """The messages of a queue that a member of a real cluster reports to hold."""
+    """The messages of a queue that a member of a real cluster reports to have cached."""
 
     count: int
     min: str  # the smallest offset
@@ -90,7 +91,7 @@ class QueuePulls(TypedDict):
 
 
 class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
-    """The part of a row that its broker reports; if the broker is down, its last report."""
+    """The part of a row that the queue's broker reports; if the broker is down, its last report."""
 
     owner: str | None  # client id of the member that holds its process queue; wire: pulled it last; None: no member
     lock: LockRow | None  # None: no one holds one
@@ -98,19 +99,19 @@ class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
 
 
 class QueueRow(AtBroker, Held):
-    """One queue of one group; broadcasting: of one member."""
+    """One queue of one group; in broadcasting, of one member."""
 
     assigned: str | None  # client id of the member it belongs to, by what brokers know now; None: no member
 
 
 class ReportedQueueRow(QueueRow):
-    """The same of a real cluster."""
+    """One queue of one group of a real cluster."""
 
     cached: CachedMessages | None  # beside `cells`
 
 
 class SlowKey(TypedDict):
-    """A key for which the listener is slow."""
+    """A message key for which the listener is slow."""
 
     key: str | None  # None: every key
     queue: str | None  # None: every queue
@@ -127,7 +128,7 @@ class PullLimits(TypedDict):
 
 
 class MemberQueues(TypedDict):
-    """The queues and messages a member holds.  None: it is not ours, and does not report it."""
+    """The queues and messages that a member holds.  None: an external client that does not report it."""
 
     queues: int | None  # how many it holds; wire: pulled last
     buffered: int | None  # messages
@@ -169,7 +170,7 @@ class ActorRow(MemberRow):
 
 
 class KnownQueues(TypedDict):
-    """The count of a group's queues whose end and committed offset are known now."""
+    """The number of a group's queues whose end and committed offset are known now."""
 
     queues_known: int
     queues_all: int
@@ -191,7 +192,7 @@ class NewMember(TypedDict):
 
 
 class BoardHeader(KnownQueues):
-    """Figures of the whole board.  Of a topic without a group everything of a group is None."""
+    """Figures of the whole board.  For a topic without a group, every figure of a group is None."""
 
     group: str | None
     topic: str
@@ -218,13 +219,13 @@ class BoardHeader(KnownQueues):
 
 
 class ReportedBoardHeader(BoardHeader):
-    """The same of a real cluster."""
+    """Figures of the whole board of a real cluster."""
 
     asked_at: int | None  # ms, when its brokers were asked for the topic's ends
 
 
 class Board(TypedDict):
-    """One group on one topic, all of one turn."""
+    """The board: one group on one topic, all values of one turn."""
 
     header: BoardHeader | ReportedBoardHeader
     queues: Mapping[str, QueueRow | ReportedQueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`

@@ -1,7 +1,7 @@
-"""Rows of a client's page: one process, how it started and stops, its timers, requests, queues (channel `client/…`).
+"""Rows of a client's page: one process, its start and stop, timers, requests and queues (channel `client/…`).
 
-Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless the field says what else it
-means.  Of a dead process there is what the journal said.
+Offsets are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless the field has another meaning.
+For a dead process the rows have the facts of the journal.
 """
 
 from typing import NotRequired, TypedDict
@@ -12,7 +12,7 @@ from sandbox.queries.rows.waits import Wait
 
 
 class ClientIdentity(TypedDict):
-    """Whose page it is."""
+    """The identity and state of the client of a page."""
 
     client_id: str | None  # None: it never started
     actor: str | None  # label; None: no actor stands for it
@@ -72,7 +72,7 @@ class StateRow(TypedDict):
 
 
 class MarkRow(TypedDict):
-    """Something the journal said of it."""
+    """A fact of the journal about the client."""
 
     seq: str
     at_ms: int
@@ -89,7 +89,7 @@ class MarkRow(TypedDict):
 
 
 class TimerLine(TypedDict):
-    """A line of the timer table (spec client-behaviour 2.2)."""
+    """A row of the timer table (spec client-behaviour 2.2)."""
 
     due_ms: int | None
     first_ms: int
@@ -99,7 +99,7 @@ class TimerLine(TypedDict):
 
 
 class PendingRequest(TypedDict):
-    """A request without an answer."""
+    """A request without a response."""
 
     code: int
     name: str | None
@@ -143,7 +143,7 @@ class ClientQueueHeld(TypedDict):
 
 
 class ClientQueueRow(ClientQueuePlace, ClientQueueHeld):
-    """One queue it holds."""
+    """One queue that the client holds."""
 
 
 ClientQueue = ClientQueueRow | ClientQueuePlace
@@ -196,7 +196,7 @@ class ProducerProcess(TypedDict):
 
 
 class ProducerRow(ProducerCounts, ProducerProcess):
-    """A producer: how it selects queues, and the results of its sends."""
+    """A producer: its queue selection, and the results of its sends."""
 
 
 ProducerOfClient = ProducerRow | ProducerCounts

@@ -1,6 +1,6 @@
-"""Rows of the Connect page: who came over a real wire, how far they got, who was refused (channel `connect/<slug>`).
+"""Rows of the Connect page: clients on real connections, their progress, refusals (channel `connect/<slug>`).
 
-Moments (`…_ms`) are of the sandbox's clock.
+Times (`…_ms`) are of the sandbox's clock.
 """
 
 from typing import NotRequired, TypedDict
@@ -27,7 +27,10 @@ class PortRow(TypedDict):
 
 
 class ConnectionRow(TypedDict):
-    """One connection, open or ended.  A station has the moment of its first request; None: there was none."""
+    """One connection, open or ended.
+
+    `route`, `heartbeat`, `send`, `pull`: time of the first such request; None without one.
+    """
 
     no: int
     node: str | None
@@ -50,7 +53,7 @@ class ConnectionRow(TypedDict):
 
 
 class ConnectedClient(TypedDict):
-    """A client that has said its name, with all its connections."""
+    """A client that has sent its client id, with all its connections."""
 
     language: str | None
     version: int | None

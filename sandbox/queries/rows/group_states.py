@@ -1,4 +1,4 @@
-"""Rows of the Groups page: how far each group is behind, and who is there to catch up (channel `groups/<slug>`)."""
+"""Rows of the Groups page: the lag and the members of each group (channel `groups/<slug>`)."""
 
 from typing import TypedDict
 
@@ -7,7 +7,7 @@ from sandbox.queries.rows.member_words import NamedWords
 
 
 class GroupState(KnownQueues):
-    """One group over all its topics.  None: not known, unless the field says what else it means."""
+    """One group over all its topics.  None: not known, unless the field has another meaning."""
 
     state: str  # one of `control.group_state.WORST_FIRST`
     topic: str | None  # the one furthest behind; None: it reads none

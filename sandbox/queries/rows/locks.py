@@ -1,7 +1,6 @@
-"""Rows of the Locks page: who owns which queue of an orderly group (catalogue 10: `locks/<slug>/<group>`).
+"""Rows of the Locks page: the lock holder of each queue of an orderly group (catalogue 10: `locks/<slug>/<group>`).
 
-Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless the field says what else it
-means.
+Offsets are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless the field has another meaning.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ class LockLives(TypedDict):
 
 
 class Consuming(TypedDict):
-    """The message a listener has of a queue."""
+    """The message of a queue that a listener is processing."""
 
     client_id: str
     thread: int
@@ -29,7 +28,7 @@ class Consuming(TypedDict):
 
 
 class LockedQueue(MasterState):
-    """One queue of the group, of an ordinary topic."""
+    """One queue of the group, not of its retry topic."""
 
     topic: str
     assigned: str | None  # client id of the member it belongs to; None: no member
@@ -40,7 +39,7 @@ class LockedQueue(MasterState):
 
 
 class LockAttempt(TypedDict):
-    """One LOCK_BATCH_MQ for one queue."""
+    """One request LOCK_BATCH_MQ for one queue, and its result."""
 
     at_ms: int
     client_id: str

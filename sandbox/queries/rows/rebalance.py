@@ -1,8 +1,8 @@
-"""Rows of the Rebalance page: who believes what of a group's queues, who holds them, how they moved.
+"""Rows of the Rebalance page: assigned and held queues of a group by member, and the moves.
 
-Catalogue 10: `rebalance/<slug>/<group>`.  None: not known.  Of clients that are not ours there is what brokers know:
-that they are members, since when, and which queues they pulled last; what they think stays with them.  A section of
-which nothing is known is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.  Moments
+Catalogue 10: `rebalance/<slug>/<group>`.  None: not known.  External clients have the facts of the brokers' tables:
+that they are members, since when, and the queues they pulled last; their own assignment is unknown.  A section
+without facts is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.  Times
 (`…_ms`) are of the sandbox's clock.
 """
 
@@ -13,7 +13,7 @@ from sandbox.queries.rows.waits import Wait
 
 
 class RebalanceGroup(TypedDict):
-    """The group itself."""
+    """The group and its strategies."""
 
     group: str
     model: str | None  # CLUSTERING, BROADCASTING
@@ -31,14 +31,14 @@ class RebalanceLives(TypedDict):
 
 
 class RebalanceBroker(TypedDict):
-    """The members one master reports."""
+    """The members that one master reports."""
 
     state: str
     members: list[str] | None  # client ids, sorted as clients sort; None: it is down
 
 
 class RebalanceTopic(TypedDict):
-    """One topic the group reads."""
+    """One topic that the group reads."""
 
     queues: dict[str, int] | None  # {broker: n} as brokers have them now
     retry: bool  # the group's retry topic
@@ -60,7 +60,7 @@ class MemberCard(TypedDict):
 
 
 class MemberMind(TypedDict):
-    """The state that only the member's process has."""
+    """The state that only the member's own process has."""
 
     strategy: str | None  # broadcasting members have none
     subscription: dict[str, str] | None  # topic → expression
@@ -76,14 +76,14 @@ class RebalanceMember(MemberCard, MemberMind):
 
 
 class MissedRound(TypedDict):
-    """A round that came to nothing."""
+    """A rebalance round without a result."""
 
     missed_ms: int | None  # None: the last one did not
     missed_why: str | None  # None: no one reported the members, or the route
 
 
 class Division(MissedRound):
-    """The last round that divided something."""
+    """The last rebalance round that assigned queues."""
 
     members: list[str] | None  # client ids, as the member heard
     queues: dict[str, int] | None  # {broker: n} as its route said then
@@ -95,7 +95,7 @@ class Division(MissedRound):
 
 
 class Belief(Division):
-    """One member's view of one topic."""
+    """One member's assignment of one topic."""
 
     client_id: str
     topic: str
@@ -103,14 +103,14 @@ class Belief(Division):
 
 
 class HeldBy(TypedDict):
-    """A member that has a process queue; of clients that are not ours, that pulled the queue last."""
+    """A member with a process queue; an external client is listed if it pulled the queue last."""
 
     since_ms: int | None
     letting_go: bool | None
 
 
 class RebalanceQueue(TypedDict):
-    """One queue brokers have, or a member still thinks of."""
+    """One queue that brokers have or that a member still claims or holds."""
 
     topic: str
     broker: str
@@ -124,13 +124,13 @@ class RebalanceQueue(TypedDict):
 
 
 class RebalanceWait(Wait):
-    """A queue that a member claims and cannot have yet."""
+    """A queue that a member claims and cannot acquire yet."""
 
     client_id: str
 
 
 class Happening(TypedDict):
-    """Something after which members divide anew."""
+    """An event after which members rebalance."""
 
     seq: str
     at_ms: int
@@ -141,7 +141,7 @@ class Happening(TypedDict):
 
 
 class RoundRow(TypedDict):
-    """One round that changed something."""
+    """One rebalance round that changed the assignment."""
 
     seq: str
     at_ms: int
@@ -176,7 +176,7 @@ MoveRow = TypedDict(
 
 
 class Rebalance(TypedDict):
-    """One group."""
+    """The Rebalance page of one group."""
 
     group: RebalanceGroup
     lives: RebalanceLives

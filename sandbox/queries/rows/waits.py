@@ -1,10 +1,10 @@
-"""Rows of what a client waits for."""
+"""Rows of the waits of a client."""
 
 from typing import NotRequired, TypedDict
 
 
 class Wait(TypedDict):
-    """One wait.  Moments (`…_ms`) are of the sandbox's clock."""
+    """One wait.  Times (`…_ms`) are of the sandbox's clock."""
 
     why: str  # route, rebalance, lock, master, offset, or what pauses a pull (`snapshot.client_waits`)
     topic: str | None  # None: it is not for a topic
