@@ -1,4 +1,4 @@
-"""Reads index files without owning them (spec store-format 5)."""
+"""Reads of index files that the reader does not own (spec store-format 5)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ _MAX_GUESSES = 100_000
 
 
 class IndexHeader(NamedTuple):
-    """The first 40 bytes.  `index_count` is one more than the number of entries."""
+    """The header, the first 40 bytes.  `index_count` is one more than the number of entries."""
 
     begin_ms: int
     end_ms: int
@@ -51,7 +51,10 @@ class IndexEntry(NamedTuple):
 
 
 class IndexFileReader:
-    """One index file.  It does not store its number of slots: known sizes are tried first, then the entries decide."""
+    """One index file.
+
+    The file does not store its number of slots: known sizes are tried first, then the entries decide.
+    """
 
     def __init__(self, path: Path, size_bytes: int, opened: OpenFiles, slots: int | None = None) -> None:
         self.path = path
@@ -71,14 +74,14 @@ class IndexFileReader:
         return IndexHeader._make(_HEADER.unpack(data)) if len(data) == HEADER_BYTES else IndexHeader(0, 0, 0, 0, 0, 1)
 
     def is_miscounted(self) -> bool:
-        """Its header counts entries beyond the file, or none though slots point to some."""
+        """Return True if the header counts entries beyond the file, or none though slots point to some."""
         count = self.header_as_it_stands().index_count
         if count < 0 or self.slots <= 1:
             return count < 0
         return count > self.entries or (count <= 1 and next(self.used_slots(), None) is not None)
 
     def header_fault(self) -> Finding | None:
-        """Why its entries cannot be read, in a store that is not in use."""
+        """Return the finding why the entries cannot be read in a store that is not in use, or None."""
         where = f"index/{self.name}"
         if self.size_bytes < HEADER_BYTES:
             return finding("file_sizes", where, self.size_bytes, "the file ends within its header")
@@ -93,7 +96,10 @@ class IndexFileReader:
         return None
 
     def counts_from(self, before: IndexHeader) -> bool:
-        """A file's first entry counts its seconds from the end of the file before, also when that one is deleted."""
+        """Return True if the first entry counts its seconds from the end of the file `before`.
+
+        An entry does so also when that file is deleted.
+        """
         first, began_ms = self.entry(1), self.header().begin_ms
         return first is None or first.time_diff_s == min(max(0, began_ms - before.end_ms) // 1_000, MAX_SECONDS)
 
@@ -109,7 +115,7 @@ class IndexFileReader:
         return HEADER_BYTES + self.slots * SLOT_BYTES + number * ENTRY_BYTES
 
     def all_entries(self, count: int | None = None) -> Iterator[tuple[int, IndexEntry]]:
-        """Number and entry, oldest first, for numbers below `count`; entry 0 is never used."""
+        """Yield number and entry, oldest first, for numbers below `count`; entry 0 is never used."""
         number, count = 1, count or self.header().index_count
         while number < count:
             data = self._opened.read(str(self.path), _ENTRIES_AT_ONCE * ENTRY_BYTES, self.entry_position(number))
@@ -121,7 +127,7 @@ class IndexFileReader:
                 number += 1
 
     def used_slots(self) -> Iterator[tuple[int, int]]:
-        """Every slot with an entry, and the entry's number."""
+        """Yield the number of every slot with an entry, and the entry's number."""
         for first in range(0, self.slots, _SLOTS_AT_ONCE):
             count = min(_SLOTS_AT_ONCE, self.slots - first)
             data = self._opened.read(str(self.path), count * SLOT_BYTES, HEADER_BYTES + first * SLOT_BYTES)
@@ -132,7 +138,10 @@ class IndexFileReader:
                     yield number, value
 
     def chain(self, key_hash: int) -> Iterator[tuple[int, IndexEntry]]:
-        """Entries of the key's slot, newest first.  Numbers must decrease, so a broken chain ends."""
+        """Yield the numbers and entries of the key's slot, newest first.
+
+        Numbers must decrease, so a broken chain ends.
+        """
         # including the count: a file in use counts its newest entry last
         count, number = self.header().index_count, self.slot(key_hash % self.slots)
         while 0 < number <= count and (entry := self.entry(number)) is not None:
@@ -142,7 +151,7 @@ class IndexFileReader:
             number = entry.previous
 
     def find(self, key_hash: int, room: int, begin_ms: int, end_ms: int) -> list[int]:
-        """Physical offsets of at most `room` entries with this hash in this time, newest first."""
+        """Return the physical offsets of at most `room` entries with this hash in this time, newest first."""
         file_begin_ms = self.header().begin_ms
         offsets: list[int] = []
         for _, entry in self.chain(key_hash):

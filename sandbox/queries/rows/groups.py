@@ -170,9 +170,7 @@ class GroupView:
     # Members.
 
     def row_of(self, actor: ConsumerActor) -> str:
-        """Return the key of a member's row: its client id, or `<client id> <label>` if an earlier member has that
-        id.
-        """
+        """Return the key of a member's row: its client id, with its label if an earlier member has that id too."""
         return self._rows[actor.label]
 
     def row_of_client(self, client_id: str) -> str:
