@@ -1,4 +1,4 @@
-"""Limits of request bodies read as JSON: the sender chooses the length, and reading blocks the loop."""
+"""Limits of request bodies read as JSON: the sender chooses the length, and reading blocks the event loop."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -32,7 +32,7 @@ Handler = Callable[[RemotingCommand, Channel], Answer]
 
 
 def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
-    """Raises Malformed for a body that takes too long to read."""
+    """Raise Malformed if the body takes too long to read."""
     if body is None or len(body) <= MAX_LOOSE_BYTES:
         return
     if len(body) > most:
@@ -45,7 +45,7 @@ def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
 
 
 def limited(handlers: dict[int, Handler[Answer]]) -> dict[int, Handler[Answer]]:
-    """The same handlers; those that read a body do not get one that is too long."""
+    """Return the same handlers, but those that read a body refuse one that is too long."""
     return {code: handler if code in UNREAD else _limited(code, handler) for code, handler in handlers.items()}
 
 

@@ -13,9 +13,9 @@ class Channel(Protocol):
     """One connection, seen from one end.
 
     `remote` is the other end's `ip:port`, `transport_kind` the transport (loopback, tcp).  `send` never blocks and
-    never re-enters: the other end receives in a later turn.  After `close` (by either end) `send` does nothing, nothing
-    more is received, and `on_close` (a listener's `disconnected`) is called once at each end, in a later turn.  `close`
-    takes a reason, as in ClientDisconnected.
+    never re-enters: the other end receives in a later turn.  After `close` (by either end) `send` does nothing, the
+    connection receives nothing more, and `on_close` (a listener's `disconnected`) is called once at each end, in a
+    later turn.  `close` takes a reason, as in ClientDisconnected.
     """
 
     remote: str

@@ -183,7 +183,10 @@ class IndexFileReader:
             yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
 
     def _plausible(self) -> bool:
-        """Return whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
+        """Return True if this number of slots fits the file.
+
+        The oldest entries must follow one another, be reached from their slots, and come after the unused entry 0.
+        """
         header = self.header()
         if self.entry(0) != IndexEntry(0, 0, 0, 0):
             return False
@@ -201,7 +204,7 @@ class IndexFileReader:
 
 
 def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_open: bool) -> Any:
-    """Return whether a slot may hold this `number` instead of its `newest` entry's; for numbers or arrays of them.
+    """Return True if a slot may have this `number` instead of its `newest` entry's; for numbers or arrays of them.
 
     A higher number than the header's belongs to an incomplete entry, or to none and counts as empty.
     """
@@ -209,9 +212,9 @@ def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_
 
 
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:
-    """All index files, oldest first: the name is the time of creation.
+    """Return all index files, oldest first: the name is the time of creation.
 
-    One without a recognisable number of slots has as many as others of its size.
+    A file without a recognisable number of slots has as many as others of its size.
     """
     sizes, _ = named_files_in(directory, NAME_DIGITS)
     files = [IndexFileReader(Path(path), size, opened, slots) for path, size in sizes]
@@ -225,7 +228,7 @@ def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) ->
 
 
 def keys_of(message: StoredMessage) -> list[str]:
-    """The index keys of a message, in order: its UNIQ_KEY, then each word of KEYS."""
+    """Return the index keys of a message, in order: its UNIQ_KEY, then each word of KEYS."""
     unique = message.properties.get(names.UNIQ_KEY)
     words = [word for word in message.properties.get(names.KEYS, "").split(names.KEY_SEPARATOR) if word]
     return [unique, *words] if unique else words
@@ -236,7 +239,10 @@ def key_hash_of(topic: str, key: str) -> int:
 
 
 def find_offsets(files: list[IndexFileReader], key_hash: int, max_count: int, begin_ms: int, end_ms: int) -> list[int]:
-    """Physical offsets of entries with this hash, from the newest file back.  RocketMQ: `IndexService.queryOffset`."""
+    """Return the physical offsets of entries with this hash, from the newest file back.
+
+    RocketMQ: `IndexService.queryOffset`.
+    """
     offsets: list[int] = []
     for file in reversed(files):
         header = file.header()
