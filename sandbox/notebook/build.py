@@ -49,8 +49,11 @@ class Sandbox:
     sandbox refuses.
 
     >>> with Sandbox(seed=1) as box:
-    ...     box.topic("orders", queues=1) ...     box.send("orders", 3) ...     box.run(1) ...     [(q.min_offset,
-    q.max_offset) for q in box.queues("orders")] [(0, 3)]
+    ...     box.topic("orders", queues=1)
+    ...     box.send("orders", 3)
+    ...     box.run(1)
+    ...     [(q.min_offset, q.max_offset) for q in box.queues("orders")]
+    [(0, 3)]
     """
 
     def __init__(

@@ -15,10 +15,9 @@ from sandbox.pipeline.runs.runner import Runner
 
 
 def main() -> None:
-    """Run the child process: execute the orders from standard input one after the other and report on standard
-    output.
+    """Run the child process: execute orders from standard input one after the other, and write reports.
 
-    A second thread handles cancellations at once.
+    The reports go to standard output.  A second thread handles cancellations at once.
     """
     parser = argparse.ArgumentParser(prog="sandbox.pipeline")
     parser.add_argument("--master")

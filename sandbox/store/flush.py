@@ -97,7 +97,7 @@ class FlushService:
         self._waiting.clear()
 
     def wrote(self) -> None:
-        """Bytes were written: start the timers for their flush.  Called once per turn."""
+        """Start the timers for the flush of newly written bytes.  Called once per turn."""
         if not self._running:
             return
         if self._config.flush == SYNC_FLUSH:

@@ -4,7 +4,7 @@
     slots x 4         number of the newest entry of the slot; 0: none
     entries x 20      hash, physical offset, seconds since begin_ms, number of the entry before in this slot
 
-Entries are numbered from 1, and entry n is at `40 + slots * 4 + n * 20`: area 0 is never used. RocketMQ:
+Entries are numbered from 1, and entry n is at `40 + slots * 4 + n * 20`: area 0 is never used.  RocketMQ:
 `IndexFile`, `IndexHeader` (spec store-format 5).
 """
 

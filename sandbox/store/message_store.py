@@ -223,7 +223,7 @@ class MessageStore:
         return self._writer.put(m)
 
     def put_quietly(self, m: InboundMessage) -> PutResult:
-        """`put_message` for messages of the broker itself: no client waits for an answer."""
+        """Append a message of the broker itself, as `put_message` does: no client waits for an answer."""
         result = self.put_message(m)
         if result.physical_offset >= 0:
             self.unanswered.add(result.offsets, self.flushed_offset)
@@ -253,10 +253,7 @@ class MessageStore:
         self.flush.when_flushed(physical_end, done)
 
     def append_replica(self, physical_offset: int, data: bytes) -> bool:
-        """Write a master's bytes; return False if they are not the next ones or do not fit.
-
-        `dispatch` makes them readable.
-        """
+        """Write a master's bytes, readable after `dispatch`.  False: they are not the next bytes, or do not fit."""
         if not self._writer.opened:
             return False
         first = not self.log.files.files
@@ -287,10 +284,7 @@ class MessageStore:
         return queue.max_offset if queue else 0
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
-        """Return the queue offset of the message stored nearest to `at_ms`.
-
-        It is the one that RocketMQ 4.9 finds (spec broker-behaviour 7).
-        """
+        """Return the offset of the message stored nearest to `at_ms`, as in RocketMQ 4.9 (spec broker-behaviour 7)."""
         return self._reader.offset_by_time(topic, queue_id, at_ms)
 
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int | None:
@@ -429,10 +423,7 @@ class MessageStore:
         return key in message.properties.get("KEYS", "").split(" ") or message.properties.get("UNIQ_KEY") == key
 
     def _set_failing(self, what: str, broken: bool) -> None:
-        """Mark a part as failing or working again; puts are refused while a part fails.
-
-        A part fails if a flush failed, or if a dispatch found no space.
-        """
+        """Mark a part as failing or working: after a failed flush, or a dispatch without space, puts are refused."""
         (self._broken.add if broken else self._broken.discard)(what)
         failing = bool(self._broken)
         if failing != self._writer.failing:

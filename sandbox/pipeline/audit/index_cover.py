@@ -45,10 +45,9 @@ def has_keys(log: StoreLog, stretch: Stretch) -> bool:
 
 
 def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -> set[int]:
-    """Return the positions of records at the edges of an index file whose other keys may be in a missing adjacent
-    file.
+    """Return the positions of the records at the edges of an index file whose keys a missing file may hold in part.
 
-    The index file covers the log from `begin` to `end`.
+    The index file covers the log from `begin` to `end`; the missing file would be beside it.
     """
     return {
         edge

@@ -44,8 +44,9 @@ class QueueUnits:
         return result
 
     def stretch(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the units of `[start, stop)`: zeros where a file between is missing, fewer if all files end
-        earlier.
+        """Return the units of `[start, stop)`, with zeros where a file between is missing.
+
+        Fewer at the end of all files.
         """
         start, stop = max(0, start), min(stop, self.run.end // UNIT_BYTES)
         pieces: list[NDArray[Any]] = []

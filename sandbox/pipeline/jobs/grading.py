@@ -14,7 +14,7 @@ The function is the one that graded live.  Tables:
 
 `met` of `steps` are done; `given` is the prediction, sealed until the step was met, and `truth` what it was;
 `rests_on` are numbers of entries.  `digest` is the SHA-256 of the attempt's lines up to the receipt, for an attempt
-its last one. `at_ms` is of the sandbox's clock; `took_ms` how long the sandbox was awake since the step was opened.
+its last one.  `at_ms` is of the sandbox's clock; `took_ms` how long the sandbox was awake since the step was opened.
 Sentences are English.  Labs that this release does not know are left out.
 """
 

@@ -103,8 +103,7 @@ class Fold:
             self.state.lose_all()
 
     def _prove(self, at_ms: int, *, is_blind: bool = False) -> None:
-        """Apply all waiting entries: up to `at_ms` no entry can be missing, except those held back or lost in
-        between.
+        """Apply all waiting entries: up to `at_ms` none can be missing, except those held back or lost.
 
         `is_blind`: entries since `proven_ms` are lost.
         """

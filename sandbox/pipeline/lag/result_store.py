@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def checkpoint_of(directory: Path) -> str | None:
-    """Spark's id of the stream with this checkpoint directory; None before the first batch."""
+    """Return Spark's id of the stream with this checkpoint directory; None before the first batch."""
     try:
         return str(orjson.loads((directory / "metadata").read_bytes())["id"])
     except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):

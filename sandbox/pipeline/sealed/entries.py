@@ -49,7 +49,7 @@ class Entry(NamedTuple):
     """The description of a sealed log file `[log_start, log_end)`.
 
     `sealed_end`: end of the last sealed record's bytes; below `log_end` if a closed store's last file can grow
-    again. `units_crc`: of `units.Units`.  `file`: name of the Parquet file.  `footer_at`: the byte where its pages
+    again.  `units_crc`: of `units.Units`.  `file`: name of the Parquet file.  `footer_at`: the byte where its pages
     end, whose checksums readers compare.  `footer_crc`: CRC-32 of the rest, by which readers skip pages.
     """
 

@@ -6,7 +6,7 @@ of other entries `fields` is null), `columns` (names by commas: only those of th
 source does not get the columns a query needs), `endingOffsets` (JSON, by sandbox the first seq that is not read; of
 others nothing is), `journals` (a JSON object, directory by sandbox, instead of a path).  Only options narrow what is
 read: see `store`.  Entries held back by the valve are missing: `FlowSkipped` has their ranges, and their content is
-unknown. As a stream: `journal_stream`.
+unknown.  As a stream: `journal_stream`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Rows of the Board: one group on one topic, its queues and members (catalogue 9, 10:
-`board/<slug>/<group>/<topic>`).
+"""Rows of the Board: one group on one topic, its queues and members (channel `board/<slug>/<group>/<topic>`).
 
-Offsets and counts that may pass 2^53 are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless
-the field has another meaning.  A `NotRequired` field exists only for a sandbox or only for a real cluster.
+Catalogue 9, 10.  Offsets and counts that may pass 2^53 are text.  Times (`…_ms`) are of the sandbox's clock.  None:
+not known, unless the field has another meaning.  A `NotRequired` field exists only for a sandbox or only for a real
+cluster.
 """
 
 from collections.abc import Mapping

@@ -148,10 +148,7 @@ class SendHeader(NamedTuple):
 
 
 class SendResponseHeader(NamedTuple):
-    """The header of the response to a send.
-
-    `msg_id` is the offset message id; comma-joined for a batch, with the first offset.
-    """
+    """The response to a send.  `msg_id`: offset message id; comma-joined for a batch, with the first offset."""
 
     msg_id: str
     queue_id: int
@@ -172,10 +169,7 @@ class SendResponseHeader(NamedTuple):
 
 
 class PullHeader(NamedTuple):
-    """The header of PULL_MESSAGE (11) and LITE_PULL_MESSAGE (361).  RocketMQ: `PullMessageRequestHeader`.
-
-    `sys_flag` bits: spec client-behaviour 6.
-    """
+    """The header of 11 and 361.  RocketMQ: `PullMessageRequestHeader`.  `sys_flag` bits: spec client-behaviour 6."""
 
     group: str
     topic: str
@@ -255,10 +249,7 @@ class PullResponseHeader(NamedTuple):
 
 
 class QueryMessageHeader(NamedTuple):
-    """The header of QUERY_MESSAGE (12): messages by key.
-
-    `unique` is `_UNIQUE_KEY_QUERY`: the key is a UNIQ_KEY.
-    """
+    """The header of QUERY_MESSAGE (12).  `unique` is `_UNIQUE_KEY_QUERY`: the key is a UNIQ_KEY."""
 
     topic: str
     key: str
@@ -316,10 +307,7 @@ class ViewMessageHeader(NamedTuple):
 
 
 class SendBackHeader(NamedTuple):
-    """The header of CONSUMER_SEND_MSG_BACK (36): consume this message again later.
-
-    RocketMQ: `ConsumerSendMsgBackRequestHeader`.
-    """
+    """The header of 36: consume this message again later.  RocketMQ: `ConsumerSendMsgBackRequestHeader`."""
 
     physical_offset: int
     group: str
@@ -395,10 +383,7 @@ class EndTransactionHeader(NamedTuple):
 
 
 class CheckTransactionHeader(NamedTuple):
-    """The header of CHECK_TRANSACTION_STATE (39), which asks for the state of a transaction.
-
-    The offsets are the present ones of the half message.
-    """
+    """The header of 39, a request for a transaction's state.  The offsets are the half message's present ones."""
 
     half_queue_offset: int
     physical_offset: int
