@@ -16,7 +16,7 @@ Read = tuple[list[int], list[int]]  # a tags code per message; index hashes, mes
 
 
 class TextReader:
-    """Reads the texts of one topic by a pattern of earlier texts.
+    """Reader of the property texts of one topic by a pattern of earlier texts.
 
     For texts without a common pattern it tries again from time to time: after each failure the next attempt comes
     later.

@@ -15,7 +15,7 @@ from sandbox.notebook.runs import RealRun, Run, VirtualRun
 from sandbox.queries.rows.board import QueueEnds
 from sandbox.queries.rows.snapshot import GroupQueueRow, Snapshot
 
-LOOK_S = 0.001  # the turn that writes what an answer completes
+LOOK_S = 0.001  # time of the turn that writes the result of an answer
 
 
 class QueueView(NamedTuple):

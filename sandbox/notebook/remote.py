@@ -234,7 +234,7 @@ class Remote:
         try:
             self._thread.run(client.start())
         except BaseException:
-            self._thread.run(_made(instance.crash))  # what was started
+            self._thread.run(_made(instance.crash))  # a client that started in part
             raise
         self._ends.callback(lambda: self._thread.run(client.shutdown()))
         return Blocking(client, self._thread)

@@ -60,7 +60,7 @@ class ClientLife:
     def mark(self, row: MarkRow) -> None:
         self.marks.append(row)
         if len(self.marks) > MARKS_KEPT:
-            del self.marks[MARKS_KEPT // 2]  # how it began is what people come for
+            del self.marks[MARKS_KEPT // 2]  # keep the first half: the start of a process matters most
 
 
 class ClientLives:

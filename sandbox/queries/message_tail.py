@@ -20,7 +20,7 @@ Arrived = tuple[MessageQueue, StoredMessage]
 
 ROWS_KEPT = 100
 ROWS_PER_S = 20  # shown; the rest is counted
-LOOKED_AT = 400  # records one reading looks at; what is beyond is counted unseen
+LOOKED_AT = 400  # records that one reading reads; further ones count as unseen
 TAILS = 8  # filters followed at a time, of one sandbox
 WANTED_CHARS = 255
 

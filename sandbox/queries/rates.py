@@ -44,7 +44,7 @@ class Rates(Generic[K]):
         return round((last - first) / (last_s - first_s), 1)
 
 
-COMMITS_WINDOW_S = 60.0  # as brokers count what they hand out a minute at a time
+COMMITS_WINDOW_S = 60.0  # brokers count delivered messages by the minute, too
 COMMITS_LEAST_S = 5.0  # clients commit every 5 s
 
 Committed = tuple[str, str, str, int]  # group, topic, broker, queue

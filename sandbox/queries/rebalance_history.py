@@ -47,13 +47,13 @@ class GroupHistory:
     def __init__(self) -> None:
         self.rounds: deque[RoundRow] = deque(maxlen=ROUNDS_KEPT)
         self.moves: deque[MoveRow] = deque(maxlen=MOVES_KEPT)
-        self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_KEPT)  # what makes members divide anew
+        self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_KEPT)  # events after which members rebalance
         self._claims: dict[tuple[str, str], dict[str, int]] = {}  # (client, topic) → queue key → since, ms
         self._unclaimed: dict[str, int] = {}  # queue key → when the last claim on it ended, ms
         self._holders: dict[str, dict[str, int]] = {}  # queue key → client → since, ms
         self._holds: Counter[tuple[str, str]] = Counter()  # (queue key, client) → processes with its id that hold it
         self._processes: Counter[str] = Counter()  # client → processes with its id
-        self._left: dict[str, LetGo] = {}  # queue key → who let go of it last, when and why
+        self._left: dict[str, LetGo] = {}  # queue key → its last release
 
     def claimed_since_ms(self, client_id: str, mq: MessageQueue) -> int | None:
         return self._claims.get((client_id, mq.topic), {}).get(mq.key)

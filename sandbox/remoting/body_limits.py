@@ -12,7 +12,7 @@ from sandbox.remoting.fields import Malformed
 
 MAX_BODY_BYTES = 512 * 1024  # of a request that carries no message
 MAX_REGISTRATION_BYTES = 4 * 1024 * 1024  # of a broker's topics, some 25 000 of them
-MAX_LOOSE_BYTES = 64 * 1024  # what is no strict JSON is read character by character; no client sends that much of it
+MAX_LOOSE_BYTES = 64 * 1024  # loose JSON is read character by character; no client sends more of it
 
 UNREAD = frozenset(
     {

@@ -69,11 +69,11 @@ class Listener(Protocol):
 
 
 class Connector(Protocol):
-    """Opens connections for clients (and for brokers, towards name servers).
+    """Opener of connections for clients (and for brokers, towards name servers).
 
-    `connect` raises ConnectFailed when nothing listens at `address` (`ip:port`); `open` is the same for code that does
-    not wait: it calls `opened` in a later turn, with None when it failed.  `open_bytes` is that for a connection that
-    carries no commands.
+    `connect` raises ConnectFailed when nothing listens at `address` (`ip:port`); `open` is the same for code that
+    does not wait: it calls `opened` in a later turn, with None after a failure.  `open_bytes` does so for a
+    connection that carries no commands.
     """
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel: ...

@@ -11,7 +11,7 @@ Later = Callable[[float, Callable[[], None]], Any]
 
 
 class Lag:
-    """Delays payloads; on one connection their order stays, even if the delay becomes shorter.
+    """A delay of payloads; on one connection their order stays, even if the delay becomes shorter.
 
     `arrive` is called with the sending end and the payload (None: the end of the connection).
     """

@@ -23,7 +23,7 @@ _FIRST_DISK_CHECK_MS = 1_000
 
 
 class CleaningService:
-    """Deletes expired files from the oldest on, never the newest, and checks the used space of the disk.
+    """The retention of a store: it deletes expired files, the oldest first and never the newest, and checks the disk.
 
     Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full flag: puts are
     refused while it is set.  `config` may be replaced at any time.

@@ -110,13 +110,13 @@ class Disk(Protocol):
 
 
 class Flusher(Protocol):
-    """Runs `work` outside the engine's turn and calls `done` in a turn."""
+    """Executor of flushes: it runs `work` outside the engine's turn and calls `done` in a turn."""
 
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None: ...
 
 
 class InlineFlusher:
-    """Flushes at once: for tests, simulation and small tools."""
+    """A flusher that flushes at once: for tests, simulation and small tools."""
 
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None:
         try:

@@ -7,7 +7,7 @@ from sandbox.store.results import QueueUnit
 
 ERROR = "error"  # invalid bytes
 WARNING = "warning"  # nothing acknowledged is lost, but it should be known
-NOTE = "note"  # normal in a store that is open, or was not closed, or whose clock was set back
+NOTE = "note"  # normal in a store that is open, was not closed, or had its clock set back
 
 _CODES = {
     ERROR: "crc unreadable gap torn_record garbled missing_unit wrong_unit orphan_unit two_records missing_entry "

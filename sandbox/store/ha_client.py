@@ -28,7 +28,7 @@ class Replica(Protocol):
 
 
 class HAClient:
-    """Requests the master's log, writes it, and reports its end.
+    """A slave's replication client: it requests the master's log, writes it, and reports its end.
 
     The first report comes 5 s after the connection, as RocketMQ's.  Further ones follow after every block with data
     and after every 5 s without one.  A broken link is opened again at once, or after 5 s if nothing listens.

@@ -6,7 +6,7 @@ MAX_QUEUED = 10_000  # calls kept while hung; a connection's buffers are limited
 
 
 class Inbox:
-    """Makes each call at once; while the process hangs, calls wait and run in order when it continues."""
+    """A gate for calls to a process: each runs at once; while the process hangs, calls wait and then run in order."""
 
     def __init__(self) -> None:
         self.halted: Callable[[], bool] = lambda: False

@@ -34,7 +34,7 @@ class SlaveLink(NamedTuple):
 
 
 class HALink:
-    """Sends the log from the offset a slave requests, block by block, and receives its reports.
+    """A link to one slave: it sends the log from the requested offset, block by block, and receives reports.
 
     RocketMQ: `HAConnection` (spec broker-behaviour 12).  `acknowledged(offset)` is called for every report,
     `changed(link, state)` when the link becomes connected (first request) or behind, `gone(link)` at its end.

@@ -19,7 +19,7 @@ class _Waiting:
 
 
 class ReplicaWaits:
-    """Answers puts in order, each when any slave has acknowledged it, or at its timeout.
+    """Waiting puts, answered in order: each when any slave has acknowledged it, or at its timeout.
 
     RocketMQ: `HAService.GroupTransferService`; its check once a second is finer here.
     """

@@ -14,7 +14,7 @@ case.
 
 
 class PutSafety:
-    """Waits for the disk and for a slave together; if both fail, the slave's status counts.
+    """The wait of a put for the disk and for a slave together; if both fail, the slave's status counts.
 
     RocketMQ: the two futures of `CommitLog.asyncPutMessage`.
     """

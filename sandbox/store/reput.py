@@ -58,7 +58,7 @@ class Queues(Protocol):
 
 
 class ReputMessageService:
-    """Builds queues and index, in operation and in recovery.  RocketMQ: `ReputMessageService`.
+    """The builder of queues and index, in operation and in recovery.  RocketMQ: `ReputMessageService`.
 
     New puts are passed with `add`, so that they need not be parsed again; everything else is read from the log.
     Both ways use `_build_all`, and a test compares their bytes.

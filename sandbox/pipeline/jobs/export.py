@@ -25,7 +25,7 @@ OF_SOURCE = ("topic", "queueId", "failOnDataLoss")
 OF_PARQUET = {"append": ("parquet", ICEBERG), "partition_by": ("parquet",)}
 SINGLE = ("queueOffset", "physicalOffset", "keys", "tagsCode", "bornTimestamp", "storeTimestamp", MALFORMED)
 """Columns that would make a directory for nearly every message."""
-PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a directory
+PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of columns that can be directories
 
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":

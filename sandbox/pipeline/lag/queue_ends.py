@@ -11,7 +11,10 @@ Beyond this number neighbours are joined, so that a wait is overestimated by at 
 
 
 class QueueEnds:
-    """`min_offset`, `max_offset` and `produced` (messages of the open second) of one queue; None is unknown."""
+    """The offsets of one queue: `min_offset`, `max_offset`, and `produced` messages in the open second.
+
+    None is unknown.
+    """
 
     __slots__ = ("_first", "_joined_ms", "_stored_ms", "max_offset", "min_offset", "produced")
 

@@ -32,7 +32,7 @@ Report = Callable[[dict[str, Any]], None]
 
 
 class Runner:
-    """Executes runs and calls `report` with the reports that `launch` describes, from two threads."""
+    """Executor of runs; it calls `report` with the reports that `launch` describes, from two threads."""
 
     def __init__(self, report: Report, *, master: str | None, remote: str | None) -> None:
         self._lock = threading.Lock()

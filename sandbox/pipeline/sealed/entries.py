@@ -26,7 +26,7 @@ from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sealed.units import Units
 from sandbox.pipeline.sources.queue_positions import Log
 
-VERSION = 2  # a change of what `records.batches` says of a record, or of what an entry says, needs another one
+VERSION = 2  # a change of the rows of `records.batches`, or of the fields of an entry, needs another one
 LOCK = "lock"
 DRAFT = "."  # how names of unfinished files begin
 _ENTRY = re.compile(r"\d{20}\.json")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_SEALED_STORES = 64  # of one read: each is a part of the query's plan, which gets slow; others are read as they are
 ROWS = ", ".join(f"{field.name} {DDL[field.type]}" for field in SCHEMA)
-NARROWED = {"topic", "queueId"}  # what a Parquet reader can apply; with other options the source reads everything
+NARROWED = {"topic", "queueId"}  # options for a Parquet reader; with others the source reads everything
 VERIFY = "parquet.page.verify-checksum.enabled"  # of Spark's reader: off by default, and damaged pages would be rows
 _GLOB = re.compile(r"([\\*?{}\[\]])")
 

@@ -105,7 +105,7 @@ def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
     if (text := options.get("endingOffsets")) is None:
         return None
     try:
-        ends = json.loads(text)  # an end may be one more than what orjson reads as an integer
+        ends = json.loads(text)  # an end may be one more than the largest integer that orjson reads
     except ValueError:
         ends = None
     if not isinstance(ends, dict) or not all(type(seq) is int for seq in ends.values()):

@@ -5,7 +5,7 @@ Its form is `[NAME] text. SQLSTATE: …`.
 
 import re
 
-LONGEST = 300  # characters of a sentence that is not ours
+LONGEST = 300  # characters of a sentence from Spark
 
 _SAID = re.compile(
     r"\[(?!TASK_WRITE_FAILED)[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)?\] (.+?) "

@@ -137,7 +137,7 @@ class _Reading:
                 self.plan(inner, narrow=False)
         elif kind == "UnresolvedTableValuedFunction":
             self._function(_last(node.name()), self._catalog.lookupBuiltinOrTempTableFunction)
-        elif kind == "WithWindowDefinition":  # what is in a map, `expressions` leaves out
+        elif kind == "WithWindowDefinition":  # `expressions` leaves out the values of a map
             for window in each(node.windowDefinitions().values()):
                 self._expression(window)
         elif kind == "Join" and re.match("UsingJoin|NaturalJoin", node.joinType().toString()):

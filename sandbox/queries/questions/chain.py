@@ -76,7 +76,7 @@ def _step(node: BrokerNode, message: StoredMessage) -> Row:
             "to": to,
             "delay_level": level,
             "group": to.removeprefix(RETRY_PREFIX) if to is not None and to.startswith(RETRY_PREFIX) else None,
-            "due_ms": None if unit is None else unit.tags_code,  # in place of a hash: when it is to be moved on
+            "due_ms": None if unit is None else unit.tags_code,  # here the tags code is the delivery time
             "delivered": node.running.delay.table.get(level, 0) > message.queue_offset,
         }
     if topic == HALF_TOPIC:

@@ -5,7 +5,7 @@ from sandbox.message import record
 from sandbox.message.message import StoredMessage
 from sandbox.store.message_store import MessageStore
 
-FOUND_BY_KEY = 64  # of one topic: what a broker gives at most (spec store-format 5)
+FOUND_BY_KEY = 64  # messages of one topic; a broker returns at most so many (spec store-format 5)
 FOREVER_MS = 2**62
 
 

@@ -16,7 +16,7 @@ from sandbox.remoting.bodies import SubscriptionData
 
 Row = dict[str, Any]
 
-GROUPS = 16  # whose progress is shown
+GROUPS = 16  # groups in one answer
 
 
 def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:

@@ -24,7 +24,7 @@ Shares = dict[str, list[MessageQueue]]
 
 PLACES_SHOWN = 640  # on a ring: 64 members with RocketMQ's ten places each
 COLOURS = 6  # members may have
-COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lists nor rooms
+COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # strategies that need neither lists nor rooms
 
 
 class Divided(NamedTuple):

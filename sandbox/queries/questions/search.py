@@ -201,7 +201,7 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
     rows: list[Row] = []
     scanned, wall = 0, cluster.environment.outside
     until_s = wall.monotonic() + cluster.limits.scan_ms / 1000
-    by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # whose entries hold a time instead
+    by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # its entries have a time, no hash
     wanted_code = tags_code(question.tag or "") if by_hash else None
 
     def answer(going_on: Cursor | None) -> Row:

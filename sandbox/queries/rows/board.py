@@ -16,14 +16,14 @@ class Lock(TypedDict):
 
     holder: str  # client id
     expires_at_ms: int  # at the broker
-    trusted_until_ms: int | None  # by its holder; None: the holder does not trust it, or is not ours
+    trusted_until_ms: int | None  # by its holder; None: the holder does not trust it, or is external
 
 
 class LockRow(Lock):
     """A queue's lock with its renewals."""
 
     granted_at_ms: int | None
-    renew_at_ms: int | None  # None: its holder is not ours
+    renew_at_ms: int | None  # None: its holder is an external client
     known_by: NotRequired[str]  # `holder`: a real cluster's brokers do not show their locks
 
 
@@ -38,9 +38,9 @@ class OldestMessage(TypedDict):
 class DownMark(TypedDict):
     """The mark of a queue whose master is down."""
 
-    known_at_ms: int  # when the master's last word was
+    known_at_ms: int  # time of the master's last report
     reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
-    lag: str | None  # messages, by that last word; None: the group has no place in the queue
+    lag: str | None  # messages, by that report; None: the group has no offset in the queue
 
 
 class MasterState(TypedDict):
@@ -80,7 +80,7 @@ class Held(TypedDict):
     cells: str | None  # runs of done, processing, buffered messages: `3d4p5b`
     cells_from: str | None  # offset of the first cell; None: no cells
     oldest: OldestMessage | None  # None: no listener has begun with one
-    flow_control: str | None  # what keeps it from pulling: count, size, span; None: nothing
+    flow_control: str | None  # the limit that stops its pulls: count, size, span; None: no limit reached
 
 
 class QueuePulls(TypedDict):
@@ -101,7 +101,7 @@ class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
 class QueueRow(AtBroker, Held):
     """One queue of one group; in broadcasting, of one member."""
 
-    assigned: str | None  # client id of the member it belongs to, by what brokers know now; None: no member
+    assigned: str | None  # client id of its member by the brokers' present tables; None: no member
 
 
 class ReportedQueueRow(QueueRow):
@@ -139,7 +139,7 @@ class MemberQueues(TypedDict):
 class MemberRow(MemberQueues, MemberWords):
     """One member of a group, as its card shows it."""
 
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
     kind: str | None  # push, pull, lite
     letter: str
     colour: int  # 0 … 5
@@ -147,7 +147,7 @@ class MemberRow(MemberQueues, MemberWords):
     transport: str  # loopback, tcp
     language: str
     version: int | None  # as its heartbeat has it
-    release: NotRequired[str | None]  # `4.9.8`, of clients that are not ours
+    release: NotRequired[str | None]  # `4.9.8`, of external clients
     address: NotRequired[str]  # ip:port, real cluster
     buffered_bytes: int | None
     fullest_bytes: int | None  # of its fullest queue
@@ -174,7 +174,7 @@ class KnownQueues(TypedDict):
 
     queues_known: int
     queues_all: int
-    lag_last_known: str | None  # messages of queues whose masters are down, by their last word
+    lag_last_known: str | None  # messages of queues whose masters are down, by their last report
 
 
 class NewMember(TypedDict):
@@ -213,9 +213,9 @@ class BoardHeader(KnownQueues):
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
     shared_ids: list[str]  # client ids that several connections have
-    members_differ: list[str]  # on what members that are there do not agree (`rows.member_words`)
+    members_differ: list[str]  # settings in which running members differ (`rows.member_words`)
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
-    like: NewMember | None  # None: no member of ours was ever in the group
+    like: NewMember | None  # None: the group never had an in-process member
 
 
 class ReportedBoardHeader(BoardHeader):

@@ -15,13 +15,13 @@ class ClientIdentity(TypedDict):
     """The identity and state of the client of a page."""
 
     client_id: str | None  # None: it never started
-    actor: str | None  # label; None: no actor stands for it
+    actor: str | None  # label; None: it has no actor
     kind: str  # consumer, producer, wire, former (an earlier process of an actor)
     state: str
     state_since_ms: int | None
-    began_ms: int | None  # the journal's first word of it
+    began_ms: int | None  # time of its first fact in the journal
     lives: bool
-    now_client_id: str | None  # of a former process: its actor's present one; None: there is none
+    now_client_id: str | None  # of a former process: its actor's present client id, or None
     reason: str | None  # why its last start failed; None: it did not
     group: str | None
     colour: int | None
@@ -37,7 +37,7 @@ class ClientSettings(TypedDict):
 
     name_server: str | None  # which it keeps to
     hosts: list[str]  # groups in this process
-    address: str | None  # ip:port of a client that is not ours; None: it is ours, too
+    address: str | None  # ip:port of an external client; None: an in-process client, too
     pulls: NotRequired[str]  # push, pull, lite; this and the following of consumers
     model: NotRequired[str]
     listener: NotRequired[str]
@@ -135,7 +135,7 @@ class ClientQueueHeld(TypedDict):
     locked: bool | None  # None: it is not orderly
     trusted_until_ms: int | None  # None: it is not orderly, or not locked
     flow_control: str | None  # count, size, span; None: nothing holds it back
-    pause: str  # what pauses its pulls; "": nothing
+    pause: str  # the reason why its pulls pause; "": they do not
     last_pull_ms: int
     last_consume_ms: int
     taken_at_ms: int
@@ -185,7 +185,7 @@ class ProducerProcess(TypedDict):
 
     turn: str
     topics: dict[str, ProducerTopic]
-    answers: dict[str, int]  # attempts by what came of them
+    answers: dict[str, int]  # attempts by their result
     retried: int
     retry_times: int
     avoid_faulty: bool

@@ -14,14 +14,14 @@ class ListenerRow(TypedDict):
     name_servers: list[str]  # ip:port, for the client's configuration
     shared: bool  # all nodes of the sandbox are behind one port
     beyond: NotRequired[bool]  # other machines reach it
-    access_key: NotRequired[str | None]  # what clients sign with; None: they need not
+    access_key: NotRequired[str | None]  # access key of clients; None: requests need no signature
     repeatable: NotRequired[bool]  # opening the port leads it to the machine's time
     rate: NotRequired[float]  # of the clock
     connections: int
 
 
 class PortRow(TypedDict):
-    node: str | None  # who answers there
+    node: str | None  # the node that listens there
     state: str  # open, closed
     trouble: str | None  # in the words of the operating system; None: nothing is wrong
 

@@ -20,8 +20,8 @@ class GroupState(KnownQueues):
     consumed_per_s: float | None  # messages
     delivered_per_s: float | None
     shared_ids: list[str]  # client ids that several connections have
-    members_differ: list[str]  # on what its members do not agree (`rows.member_words`)
-    member_words: list[NamedWords]  # what each of them asks for, where they differ; else none
+    members_differ: list[str]  # settings in which its members differ (`rows.member_words`)
+    member_words: list[NamedWords]  # settings of each member if they differ; else empty
     differs: bool  # more is handed out than consumed
 
 

@@ -13,7 +13,7 @@ from sandbox.message.topic_names import retry_topic
 from sandbox.remoting.channel import LOOPBACK
 
 PERM_READ = 4
-PULLED_MS = 30_000  # who reads a queue pulls again sooner: a broker holds a pull for 20 s at most
+PULLED_MS = 30_000  # a reader pulls again sooner: a broker holds a pull for 20 s at most
 EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behaviour 5)
 
 
@@ -162,7 +162,7 @@ class GroupView:
         pull = broker.pulls.get(self.group, mq) if broker is not None else None
         if pull is None or pull.client_id in self.by_client or pull.client_id not in self.registered():
             return None
-        if pull.client_id in self.shared_ids():  # what one of them read before the other came no one takes over
+        if pull.client_id in self.shared_ids():  # a queue that one read before the other came may have no reader
             age_ms = self._cluster.clock.now_ms() - self.rightly_ms(mq.broker, pull.at_ms)
             return pull.client_id if age_ms <= PULLED_MS else None
         return pull.client_id

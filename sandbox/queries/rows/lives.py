@@ -26,7 +26,7 @@ class MessagePull(TypedDict):
     seq: str
     step: int  # index into the chain
     client_id: str
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
     at_ms: int
     what: str  # pulled, filtered (by the client)
 

@@ -33,7 +33,7 @@ class LockedQueue(MasterState):
     topic: str
     assigned: str | None  # client id of the member it belongs to; None: no member
     waiting: list[str]  # client ids of members whose last attempt was refused, a short while ago
-    consuming: Consuming | None  # None: no message at the moment, or a member that is not ours
+    consuming: Consuming | None  # None: no message at the moment, or an external member
     lock: LockRow | None  # None: no one holds one, or its master is down
     suspended_until_ms: int | None  # its listener asked for a pause; None: it did not
 
@@ -46,7 +46,7 @@ class LockAttempt(TypedDict):
     queue: str  # as `Locks.queues` is keyed; of any other topic `topic/broker-a:3`
     topic: str
     granted: bool
-    holder: str  # client id of who held it then
+    holder: str  # client id of the holder at that time
     left_ms: int | None  # of the lock another client held; None: it was granted
 
 

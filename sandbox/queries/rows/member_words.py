@@ -8,7 +8,7 @@ messages to a member that drops them, or sends them to no member; the committed 
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-MOST_WORDS = 16  # members of a group whose words a row names
+MOST_WORDS = 16  # members of a group whose settings are in a row
 
 TOPICS, EXPRESSIONS, MODEL, LISTENER = "topics", "expressions", "model", "listener"
 
@@ -35,7 +35,7 @@ class NamedWords(MemberWords):
     """The subscription and settings of a member with its client id."""
 
     client_id: str
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
 
 
 def differences(members: Iterable[MemberWords]) -> list[str]:

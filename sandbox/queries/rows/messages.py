@@ -202,7 +202,7 @@ def _value(name: str, data: bytes, message: StoredMessage) -> str:
         case "SYSFLAG":
             return " ".join((str(message.sys_flag), *flags_of(message.sys_flag)))
         case "BODY" | "PROPERTIES":
-            return ""  # what is inside says it
+            return ""  # its inner fields have the value
         case "TOPIC":
             return message.topic
         case "TOPICLEN":

@@ -20,7 +20,7 @@ class RebalanceGroup(TypedDict):
     orderly: bool | None  # members lock queues
     strategy: str | None  # its name on the wire; broadcasting groups have none
     strategies: dict[str, str]  # client id → name, of members that report it
-    apart: list[str]  # of strategy and subscription what members do not have in common: it loses messages then
+    apart: list[str]  # strategy, subscription: those in which members differ; messages are then lost
 
 
 class RebalanceLives(TypedDict):
@@ -90,7 +90,7 @@ class Division(MissedRound):
     mine: list[str] | None  # the queues it computed for itself
     asked_ms: int | None
     trigger: str | None  # timer, notified, started, resumed, reset
-    index: int | None  # its place among `members`; None: it is not among them
+    index: int | None  # its index in `members`; None: it is not in the list
     agrees: bool | None  # it divides the same lists that brokers have now
 
 
@@ -117,7 +117,7 @@ class RebalanceQueue(TypedDict):
     queue_id: int
     claims: dict[str, int | None]  # client id → since, ms: members that computed it as theirs
     held: dict[str, HeldBy]  # by client id
-    due: list[str]  # client ids: whose it is once every member has divided what brokers know now
+    due: list[str]  # client ids: its members after every member has rebalanced with the brokers' present tables
     lock: LockRow | None  # None: no one holds one
     trouble: str | None  # twice (two claim or hold it), "nobody", lingers (held unclaimed), waits; None: no trouble
     since_ms: int | None  # of the trouble
@@ -154,7 +154,7 @@ class RoundRow(TypedDict):
     added: list[str]
     dropped: list[str]
     because: Happening | None
-    behind_ms: int | None  # after what it is because of
+    behind_ms: int | None  # time since the event in `because`
 
 
 MoveRow = TypedDict(
@@ -188,4 +188,4 @@ class Rebalance(TypedDict):
     waits: dict[str, RebalanceWait]  # by `<client id>|<queue>`
     rounds: dict[str, RoundRow]  # by seq, the last 48
     moves: dict[str, MoveRow]  # by seq, the last 40
-    labels: NotRequired[dict[str, str]]  # client id → label of those in rounds and moves who are members no more
+    labels: NotRequired[dict[str, str]]  # client id → label of former members in rounds and moves

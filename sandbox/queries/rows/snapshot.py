@@ -141,7 +141,7 @@ class ProducerRow(TypedDict):
     """One producer; of an external one, the facts of the brokers' tables."""
 
     client_id: str | None  # None: it never started
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
     state: str
     transport: str  # loopback, tcp
     topic: str | None
@@ -227,7 +227,7 @@ class GroupRow(TypedDict):
     queues_all: NotRequired[int]
     lag_last_known: NotRequired[str | None]
     shared_ids: NotRequired[list[str]]  # client ids that several connections have
-    members_differ: NotRequired[list[str]]  # on what members do not agree (`rows.member_words`)
+    members_differ: NotRequired[list[str]]  # settings in which members differ (`rows.member_words`)
 
 
 class SnapshotLists(TypedDict, total=False):
@@ -254,5 +254,5 @@ class Snapshot(SnapshotLists, total=False):
     wall_ms: int  # of the clock of the sandbox's machines, which falls behind the server's where that is busy
     machine_ms: int  # of the server's clock; not in a keyframe of a run that can be repeated
     rate: float  # of the clock: seconds of the sandbox per second
-    reached_rate: float | None  # what a busy machine really carries of it; None: all
-    rate_pinned: bool  # clients that are not ours keep it at 1
+    reached_rate: float | None  # rate that a busy machine reaches; None: the full rate
+    rate_pinned: bool  # external clients keep the rate at 1

@@ -13,7 +13,7 @@ class LogPositions(TypedDict):
     min: str
     max: str
     flushed: str  # on disk up to here
-    dispatched: str  # queues and index point to what lies before
+    dispatched: str  # queues and index have the records below this position
     file_bytes: str  # size of one of its files
 
 

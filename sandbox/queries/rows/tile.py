@@ -24,7 +24,7 @@ class TileRow(TypedDict):
     frozen: bool
     acts: str | None
     lives: dict[str, list[str]]
-    group: str | None  # of the lab; with `topic`, what its board shows
+    group: str | None  # of the lab; with `topic`, its board
     topic: str | None
     strips: list[str]
 

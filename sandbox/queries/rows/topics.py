@@ -11,7 +11,7 @@ from sandbox.queries.rows.board import QueueEnds
 class TopicDown(TypedDict):
     """The last known state of a topic whose master is down."""
 
-    known_at_ms: int  # when the master's last word was
+    known_at_ms: int  # time of the master's last report
     kept: bool  # a slave that runs has its queues
 
 

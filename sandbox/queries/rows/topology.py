@@ -13,7 +13,7 @@ class Lives(TypedDict):
     """The periods and timeouts between name servers and brokers, in ms."""
 
     expiry_ms: int  # a silent broker is believed in for so long
-    scan_ms: int  # a name server looks so often who is silent
+    scan_ms: int  # period of a name server's scan for silent brokers
     register_ms: int  # a broker registers so often
     assumed: NotRequired[bool]  # RocketMQ's defaults: a real cluster does not say
 
@@ -80,7 +80,7 @@ class ClientNode(ClientRounds):
     kind: str  # consumer, producer, wire
     state: str
     client_id: str | None  # None: it never started
-    colour: int | None  # None: of a producer, or not ours
+    colour: int | None  # None: of a producer, or an external client
     members: list[ClientMember]
 
 

@@ -25,7 +25,7 @@ def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None
         return {}
     rows = _routes(consumer.instance, consumer.topics())
     if not isinstance(consumer, PushConsumer):
-        return rows  # what else it waits for is its application's business
+        return rows  # its application makes all its other waits
     table = consumer.timer_rows()
     claimed = consumer.rebalancer.claimed()
     again_ms = table["rebalance"].due_ms

@@ -25,7 +25,7 @@ from sandbox.queries.rows.labs import (
     VerdictRow,
 )
 
-COUNTED_MS = 2_000  # what comes sooner is not counted down: it is there
+COUNTED_MS = 2_000  # shorter times are not counted down
 
 
 def read_lab(cluster: Cluster) -> LabView:

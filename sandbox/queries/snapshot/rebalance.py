@@ -291,7 +291,7 @@ def _trouble(
     if mind is None and holder is None:
         return (None, None) if secret else ("nobody", history.unclaimed_since_ms(mq))
     if mind == holder or (mind is None and held[str(holder)]["since_ms"] is None):
-        return None, None  # of who keeps its thoughts to itself, holding is all there is
+        return None, None  # an external member reports only what it holds
     since_ms = history.unclaimed_since_ms(mq) if mind is None else claims[mind]
     return "waits" if holder is None else "lingers", since_ms
 

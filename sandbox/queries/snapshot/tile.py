@@ -21,7 +21,7 @@ from sandbox.queries.snapshot.members import member_rows
 
 MOST_STRIPS = 16
 UNKNOWN = "-"
-SETTLED = {"starting": "running", "stopping": "stopped"}  # what it is about to be
+SETTLED = {"starting": "running", "stopping": "stopped"}  # a transition counts as its target
 
 
 def read_tile(cluster: Cluster) -> Tile:

@@ -10,7 +10,7 @@ from sandbox.queries.rows.topics import QueueOfTopic, TopicAtBroker, TopicDown, 
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.queries.snapshot_cache import cache_of
 
-MAX_GROUPS = 16  # whose backlog a queue names
+MAX_GROUPS = 16  # groups per queue with a lag
 
 
 def read_topics(cluster: Cluster) -> Topics:

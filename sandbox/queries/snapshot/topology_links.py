@@ -9,7 +9,7 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.wire_connections import WireConnection
 from sandbox.queries.rows.topology import Link, LinkState
 
-Ends = tuple[str, str]  # who connected, who serves
+Ends = tuple[str, str]  # client, server
 
 
 class Open(NamedTuple):
