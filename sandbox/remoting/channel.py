@@ -36,7 +36,7 @@ OnClose = Callable[[Channel], None]
 
 
 class ByteChannel(Protocol):
-    """A `Channel` that carries plain bytes; they arrive in order, cut anywhere."""
+    """A `Channel` that carries plain bytes; they arrive in order, in pieces of any size."""
 
     remote: str
 

@@ -249,7 +249,7 @@ class MessageStore:
             self.stats.settle()
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
-        """Call `done(True)` once the log is durable up to there, `done(False)` after the sync flush timeout."""
+        """Call `done(True)` once the log is durable up to `physical_end`, `done(False)` after the flush timeout."""
         self.flush.when_flushed(physical_end, done)
 
     def append_replica(self, physical_offset: int, data: bytes) -> bool:

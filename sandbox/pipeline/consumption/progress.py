@@ -140,7 +140,7 @@ def facts(heard: "DataFrame", source: Source) -> "DataFrame":
     - `committed`: the journal's last commit; from the broker's file, where the valve was closed since
     - `begins`: the lowest start offset of the group's members
     - `pulled`, `skipped`: ARRAY<STRUCT<first, last>>, both inclusive: offsets pulled by external members, whose
-      listeners are unknown, and those of pulls or calls skipped by the valve, whose outcome is
+      listeners are unknown, and offsets of pulls or calls that the valve skipped, whose outcome is unknown
     - `resets`: ARRAY<STRUCT<to, seq, at_ms>>
     - `since_ms`, `expressions`: of subscriptions
     - `has_offset`, `is_called`, `is_broadcasting` (of the group)

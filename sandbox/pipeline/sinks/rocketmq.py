@@ -2,24 +2,25 @@
 
 Options: `names` (name servers, `host:port;host:port`), `topic` (for rows without their own), `group` (of the
 producer), `accessKey`, `secretKey`, `tls`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the sources
-are allowed as well, so that what they read can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
-without a `queueId` go round the queues; those with one keep the order of their partition.
+are allowed as well, so that their rows can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
+without a `queueId` go to the queues in turn; those with one keep the order of their partition.
 
 Guarantees.  Every row is stored at least once, or the write fails.  And at most once, because every row has a name
 (`rows.Naming`, its message's UNIQ_KEY), and a repeated attempt queries the topic's brokers for existing names
 (QUERY_MESSAGE, by their index) and sends the others.  Repeated attempts are:
 
 * a stream whose last epoch was not committed, after its restart: same checkpoint, same query id, same names;
-* a task that Spark tries again, and a send whose answer did not come;
+* a task that Spark tries again, and a send without an answer;
 * a batch with the option `run`, which is repeated with the same `run` after it failed.
 
-Conditions.  The same rows come to the same partition again (in any order): true for files, stores and topics, and for a
-shuffle of the same width; not for random values.  A broker whose index is off, that lost it in a crash, that has
-deleted the messages, or that no name server knows any more cannot answer, and then a row may be stored twice; a known
-one that does not answer fails the write.  A stream queries once, in its first epoch after a start: with asynchronous
-progress tracking, which may repeat several epochs, use `ask` = `always`; likewise where executors are lost after a
-shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, which is the default.  A failed
-batch without `run` leaves its sent rows.  Flushing and replication are the broker's: a confirmed message counts.
+Conditions.  The same rows come to the same partition again (in any order): true for files, stores and topics, and
+for a shuffle of the same width; not for random values.  A broker whose index is off, that lost it in a crash, that
+has deleted the messages, or that no name server lists any more cannot answer, and then a row may be stored twice.  A
+listed one that does not answer fails the write.  A stream queries once, in its first epoch after a start: with
+asynchronous progress tracking, which may repeat several epochs, use `ask` = `always`; likewise where executors are
+lost after a shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, which is the
+default.  A failed batch without `run` leaves its sent rows.  Flushing and replication are the broker's: a confirmed
+message counts.
 """
 
 import asyncio

@@ -23,10 +23,11 @@ class Watch:
         self._away: dict[str, tuple[float, SandboxError]] = {}  # brokers: when they are asked again, and why
 
     async def ends(self, link: Link, position: Offsets, *, waits: bool) -> dict[MessageQueue, Ends]:
-        """Return the ends of the queues that can be reached now.  `waits`: wait for all, until absent ones are overdue.
+        """Return the ends of the queues that can be reached now.
 
-        Raises ConnectFailed for a queue whose broker is absent for `link.patience_s`.  Raises StoreError for one that
-        name servers have not known for so long (unless failOnDataLoss is off).  Raises NoTopic, NotForUs.
+        `waits`: wait for all, until absent ones are overdue.  Raises ConnectFailed for a queue whose broker is
+        absent for `link.patience_s`.  Raises StoreError for a queue that the name servers have not listed for that
+        time (unless failOnDataLoss is off).  Raises NoTopic, NotForUs.
         """
         while True:
             queue_ends, absent = await self._seen(link, position)

@@ -12,7 +12,7 @@ from sandbox.queries.rows.member_words import MemberWords
 
 
 class Lock(TypedDict):
-    """A queue's lock, as a snapshot has it."""
+    """A queue's lock, in the form of a snapshot."""
 
     holder: str  # client id
     expires_at_ms: int  # at the broker

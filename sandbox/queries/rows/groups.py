@@ -242,10 +242,10 @@ class GroupView:
         return self._connections
 
     def online_members(self) -> list[str]:
-        """Return a broker's answer to request 38, sorted as clients sort it, with a client id once per connection.
+        """Return the response to GET_CONSUMER_LIST_BY_GROUP (38), sorted as clients sort, one id per connection.
 
-        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so a client id with two
-        connections is listed twice.  A client takes the share of its id's first entry; no client takes the other
+        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so a client id with
+        two connections is listed twice.  A client takes the share of its id's first entry; no client takes the other
         shares.
         """
         return sorted(client_id for client_id, infos in self.at_one_broker().items() for _ in infos)

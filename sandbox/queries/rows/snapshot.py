@@ -126,7 +126,7 @@ class TopicQueueRow(QueueEnds):
 
 
 class TopicRow(TypedDict):
-    """One topic over all brokers; counts and rights are the first broker's that has it."""
+    """One topic over all brokers; queue counts and permission are those of the first broker that has it."""
 
     topic: str
     kind: str  # normal, retry, dead_letter, delay
