@@ -1,4 +1,4 @@
-"""A run that was handed on as a recipe (docs/sharing.md), executed up to its last event; it goes on in `pass_s`."""
+"""The run of a reproducible link (docs/sharing.md), executed up to its last event; it continues in `pass_s`."""
 
 import tempfile
 from pathlib import Path
@@ -17,7 +17,11 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 class RecipeRun:
-    """Raises ActionRefused: 409 of a host with other limits, or it ends asleep; 422 no recipe."""
+    """A sandbox rebuilt from the recipe in a reproducible link.
+
+    Raises ActionRefused: 409 if the recipe's host has other limits, or if the run ends asleep; 422 for an invalid
+    recipe.
+    """
 
     def __init__(self, text: str) -> None:
         config = HostConfig()

@@ -1,4 +1,4 @@
-"""The grades of one journal: rows of plain values, by the function that graded live (`sandbox.labs.grade`)."""
+"""The grades of one journal as rows of plain values, by the function that graded live (`sandbox.labs.grade`)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile, zip_longest
@@ -34,7 +34,7 @@ LONG = 1 << 63
 
 
 class Piece(NamedTuple):
-    """A journal, and the last of its entries to read."""
+    """A journal to grade, and the number of its last entry to read."""
 
     sandbox: str
     directory: Path
@@ -61,7 +61,10 @@ def tables_of(session: "SparkSession", rows: Rows) -> "dict[str, DataFrame]":
 
 
 def graded(piece: Piece) -> Rows:
-    """Grade every attempt in the journal."""
+    """Grade every attempt in the journal and return the rows.
+
+    A journal that cannot be graded gives one `unread` row.
+    """
     try:
         entries = map(from_row, rows_since(piece.directory, 0))
         attempts = grade(takewhile(lambda entry: entry.seq <= piece.true_to, entries))
@@ -84,7 +87,10 @@ def _rows(sandbox: str, attempts: list[Graded]) -> Rows:
 
 
 def _demand_columns(rows: Rows) -> None:
-    """Raises CorruptRecord where a journal's number fits no column: the tables are those of a whole class."""
+    """Raise CorruptRecord if a value does not fit its column.
+
+    The tables are those of a whole class, so one journal must not break them.
+    """
     for name, table in rows._asdict().items():
         columns = [column.split() for column in TABLES[name].split(", ")]
         for row in table:
@@ -148,7 +154,7 @@ def _receipts(graded_attempt: Graded) -> Iterator[Row]:
 
 
 def _differences(graded_attempt: Graded) -> Iterator[Row]:
-    """Yield the steps graded differently, in order.
+    """Yield the steps graded differently, in order: step, live grade, recomputed grade.
 
     The recomputed grade may be ahead of the live one if the server was killed before it wrote that.
     """

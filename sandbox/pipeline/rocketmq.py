@@ -15,7 +15,7 @@ from sandbox.pipeline.sources.portable_source import reduced
 
 
 class RocketMQ(DataSource):
-    """Registered as `rocketmq`."""
+    """Spark's data source named `rocketmq`."""
 
     @classmethod
     def name(cls) -> str:

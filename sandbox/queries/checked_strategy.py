@@ -1,4 +1,4 @@
-"""Check of a group's allocation strategy against the cluster, for the action and for a plan of it."""
+"""The check of a group's allocation strategy against the cluster, for the action and for its preview."""
 
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
@@ -28,7 +28,7 @@ class StrategyWish(Protocol):
 def checked_strategy(
     cluster: Cluster, wish: StrategyWish, strategy: str, absent: AbstractSet[str] = frozenset()
 ) -> dict[str, Any]:
-    """Return the strategy's settings to store.
+    """Check the requested strategy and return its settings to store.
 
     Raises ActionRefused (422) for a field that the strategy does not read, or lacks.
     """
@@ -51,7 +51,10 @@ def _unread(field: str, strategy: str, hint: str) -> ActionRefused:
 
 
 def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
-    """Some broker or member needs a place, else the strategy gives no member anything (or every member everything)."""
+    """Raise ActionRefused (422) if no broker or member is in a room that the strategy reads.
+
+    Without one the strategy assigns nothing to any member (or all queues to every member).
+    """
     brokers = {node.name for node in cluster.nodes.brokers}
     unknown = sorted(set(rooms.places) - brokers)
     if unknown:
@@ -75,7 +78,7 @@ def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
 
 
 def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
-    """Label → queue keys."""
+    """Return the queue keys of each member label, as CONFIG requests them.  Raises ActionRefused (422)."""
     queues_by_member = wish.queues_by_member
     if not queues_by_member:
         raise ActionRefused(
@@ -120,7 +123,7 @@ def _rows(label: str, rows: Any) -> list[str]:
 
 
 def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
-    """`broker-a:3` of every topic that has it, or `orders/broker-a/3`."""
+    """Return the queues that `row` names: `broker-a:3` of every topic that has it, or `orders/broker-a/3` alone."""
     if "/" in row:
         topics = [row.split("/", 1)[0]]
     queues = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]

@@ -1,6 +1,6 @@
-"""The beginning of a recording: its first line and its directory.
+"""The head of a recording: its first line and its directory of chunks.
 
-No position is written down: a part begins where the one before it ends.
+No position is stored: a part begins where the one before it ends.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ SUMS = {"channels", "frames", "facts", "seq", "at_ms", "directory_bytes", "index
 
 
 class ChunkPlace(NamedTuple):
-    """A chunk's first frame, and where its three parts are in the file."""
+    """The first frame of a chunk, and the positions of its three parts in the file."""
 
     seq: int
     at_ms: int
@@ -61,7 +61,10 @@ class Head(NamedTuple):
 def pack_head(
     about: About, sums: dict[str, Any], places: Sequence[Sequence[int]], index_bytes: int, limits: RecordingLimits
 ) -> bytes:
-    """`places`: for each chunk its first number, its time and the lengths of its parts.  Raises BadRecording."""
+    """Return the packed head.  Raises BadRecording if it exceeds a limit.
+
+    `places`: for each chunk its first number, its time and the lengths of its parts.
+    """
     by_field = list(zip(*places, strict=True))
     directory = pack_part(
         {
@@ -97,7 +100,7 @@ def pack_head(
 
 
 def read_line(data: bytes, limits: RecordingLimits) -> tuple[dict[str, Any], int]:
-    """The first line and its length.  Raises BadRecording."""
+    """Return the first line and its length.  Raises BadRecording if it is not that of a recording of this version."""
     end = data.find(b"\n", 0, limits.line_bytes)
     try:
         line = orjson.loads(data[:end]) if end >= 0 else None
@@ -114,7 +117,7 @@ def read_line(data: bytes, limits: RecordingLimits) -> tuple[dict[str, Any], int
 
 
 def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
-    """`data`: the first `limits.head_bytes` bytes of the file.  Raises BadRecording."""
+    """Return the head in `data`, the first `limits.head_bytes` bytes of the file.  Raises BadRecording."""
     if file_bytes > limits.file_bytes:
         raise BadRecording(
             f"The file has {file_bytes} bytes, and {limits.file_bytes} are allowed (limit file_bytes). "

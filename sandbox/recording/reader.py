@@ -1,4 +1,4 @@
-"""Reads a recording: the state at an event, the facts of a range, all of it."""
+"""A reader of recordings: the state at an event, the facts of a range, or everything."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from sandbox.recording.part import map_of, unpack_part
 
 
 class Mark(NamedTuple):
-    """A fact as the index has it."""
+    """A fact in the index."""
 
     seq: int
     at_ms: int
@@ -23,7 +23,7 @@ class Mark(NamedTuple):
 
 
 class Recording:
-    """An open file.  Every method raises BadRecording where the file is damaged."""
+    """An open recording.  Every method raises BadRecording if the file is damaged."""
 
     def __init__(self, file: BinaryIO, limits: RecordingLimits | None = None) -> None:
         self._file = file
@@ -33,11 +33,11 @@ class Recording:
         self._begins = [chunk.seq for chunk in self.head.chunks]
 
     def at(self, seq: int) -> Frame:
-        """The newest frame at or before event `seq`.  Raises BadRecording before the first."""
+        """Return the newest frame at or before event `seq`.  Raises BadRecording before the first."""
         return self._chunk(self._place(seq)).at(seq)
 
     def facts(self, first: int, last: int) -> Iterator[Row]:
-        """Facts with `first` <= seq <= `last`."""
+        """Yield the facts with `first` <= seq <= `last`."""
         for chunk in self.head.chunks[max(0, bisect_right(self._begins, first) - 1) :]:
             if chunk.seq > last:
                 return
@@ -67,7 +67,7 @@ class Recording:
         return [Mark(seq, at_ms, types[kind]) for seq, at_ms, kind in zip(seqs, times_ms, kinds, strict=True)]
 
     def check(self) -> None:
-        """Read everything and compare with what the first line says.  Raises BadRecording."""
+        """Read everything and compare it with the first line and the index.  Raises BadRecording if they differ."""
         frames = [(frame.seq, frame.at_ms) for frame in self.frames()]
         if len(frames) != self.head.frames or frames != sorted(frames):
             raise BadRecording("The number or order of frames differs from the first line. Copy it again.")

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 
 class EntryStep(NamedTuple):
-    """One entry read.  `verdict`: match, other_key, other_hash, too_old, too_new.
+    """One entry that a search read.
 
-    other_key: hash and time fit, but the record has another topic or key; a broker returns it all the same, and the
-    client drops it.
+    `verdict`: match, other_key, other_hash, too_old, too_new.  other_key: hash and time fit, but the record has
+    another topic or key; a broker returns it, and the client drops it.
     """
 
     no: int
@@ -21,7 +21,10 @@ class EntryStep(NamedTuple):
 
 
 class FileWalk(NamedTuple):
-    """One file, newest first.  `why` it was (not) searched: in_range, out_of_range, not_reached."""
+    """One index file of a search.  Files are in search order, newest first.
+
+    `why`: the reason why it was searched or not: in_range, out_of_range, not_reached.
+    """
 
     name: str
     begin_ms: int
@@ -36,7 +39,7 @@ class FileWalk(NamedTuple):
 
 
 class IndexWalk(NamedTuple):
-    """A whole search.  `ended`: enough, begin_passed, no_more_files, no_files."""
+    """A whole search by key.  `ended`: enough, begin_passed, no_more_files, no_files."""
 
     topic: str
     key: str

@@ -1,4 +1,4 @@
-"""Checks the hash table of an index file: each entry points to the one before in its slot, each slot to its newest."""
+"""Check of the hash table of an index file: entries point to the entry before in their slot, slots to their newest."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ Entries = Callable[[int, int], NDArray[Any]]
 
 
 class Chains:
-    """Built again from the hashes, in order."""
+    """The hash chains of an index file, computed again from the hashes of its entries in order."""
 
     def __init__(self, notes: Notes, file: IndexFileReader, header: IndexHeader, *, open_now: bool) -> None:
         self._notes, self._file, self._header, self._open = notes, file, header, open_now
@@ -31,7 +31,10 @@ class Chains:
         self._newest = np.zeros(file.slots, np.int64)
 
     def check(self, entries: Entries, instead: Mapping[int, int]) -> None:
-        """`instead`: hashes that entries with a finding of their own should have."""
+        """Check the previous-entry links of all entries, then the slots.
+
+        `instead`: by entry number, the hash that an entry with a finding of its own should have.
+        """
         count = self._header.index_count
         slots = self._slots()
         if slots is None:
@@ -42,9 +45,9 @@ class Chains:
         self._check_slots(slots)
 
     def _chosen(self, entries: Entries, slots: NDArray[Any], instead: Mapping[int, int]) -> dict[int, int]:
-        """The hash with which each of these entries was put: its own, or the one it should have.
+        """Return, by entry number, the hash with which each entry of `instead` was put: its own or the expected one.
 
-        A link to the entry shows its slot: if that is the slot of its own hash, the record was changed and not the
+        A link to the entry shows its slot.  If that is the slot of its own hash, the record was changed and not the
         entry.
         """
         numbers = np.array(sorted(instead), np.int64)

@@ -1,7 +1,7 @@
-"""Index files: built again from the log, entry by entry, and compared with their content (spec store-format 5).
+"""Audit of index files: entries are computed again from the log and compared with the file's (spec store-format 5).
 
-An index file covers the log from its first entry's record to its last one's.  What no file covers is counted by
-`audit.index_cover`.
+An index file covers the log from its first entry's record to its last one's.  `audit.index_cover` counts the keys
+that no file covers.
 """
 
 from collections.abc import Sequence, Set
@@ -38,7 +38,7 @@ EDGE = 64  # entries where two files touch
 
 
 class Missing(NamedTuple):
-    """A key of a record without an entry; `after` is the number of the entry before its place."""
+    """A key of a record that has no entry; `after` is the number of the entry behind which the missing one belongs."""
 
     after: int
     hash: int
@@ -46,7 +46,7 @@ class Missing(NamedTuple):
 
 
 def audit_index(store: Place, names: Sequence[str], lost: Lost) -> Part:
-    """Audit of these index files."""
+    """Audit the index files with these names and return the findings and counts."""
     notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         every = index_files(store.root / "index", opened, store.index_slots)
@@ -76,15 +76,17 @@ def audit_index(store: Place, names: Sequence[str], lost: Lost) -> Part:
 
 
 def _edges(file: IndexFileReader, header: IndexHeader) -> set[tuple[int, int]]:
-    """Position and hash of the first and last few entries of a file."""
+    """Return (record position, hash) of the first and last few entries of a file."""
     count = header.index_count
     numbers = sorted({*range(1, min(EDGE, count)), *range(max(1, count - EDGE), count)})
     return {(entry.physical_offset, entry.hash) for n in numbers if (entry := file.entry(n)) is not None}
 
 
 class _IndexAudit:
-    """One file.  `beside`: entries where other files adjoin, which may have a part of a record's keys; of the records
-    `torn`, a missing file may.
+    """The audit of one index file.
+
+    `beside`: entries at the edges of adjacent files, which may hold a part of a record's keys.  `torn`: records
+    whose other keys a missing file may hold.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class _IndexAudit:
         Chains(self._notes, self._file, header, open_now=self._place.open).check(self._entries, instead)
 
     def _entries(self, start: int, stop: int) -> NDArray[Any]:
-        """Entries by number; fewer where the file ends."""
+        """Return the entries numbered `[start, stop)`; fewer where the file ends, none if the file is deleted."""
         path, count = Path(self._file.path), max(0, min(stop, self._header.index_count) - start)
         try:
             return np.fromfile(path, ENTRY, count, offset=self._file.entry_position(start))
@@ -130,7 +132,11 @@ class _IndexAudit:
             return np.zeros(0, ENTRY)
 
     def _bounds(self) -> tuple[int, int]:
-        """The records of the first and the last entry, by the header, unless a valid entry differs."""
+        """Return the positions of the records of the first and the last entry.
+
+        They are the header's, unless the entry differs and points to a valid record (or, for the last one, the store
+        is open).
+        """
         header = self._header
         first, last = self._entries(1, 2), self._entries(header.index_count - 1, header.index_count)
         begin, end = header.begin_physical, header.end_physical
@@ -171,7 +177,7 @@ class _IndexAudit:
         self._align(keys, seconds)
 
     def _skip_older(self) -> None:
-        """Entries of records whose file is deleted."""
+        """Skip entries whose records are in log files that retention has deleted."""
         if self._header.begin_physical >= self._log.start:
             return
         while len(window := self._entries(self._next, self._next + AHEAD)):
@@ -185,7 +191,7 @@ class _IndexAudit:
                 return
 
     def _align(self, keys: LogKeys, seconds: Longs) -> None:
-        """Something differs: match entries and records, and collect missing and unexpected ones."""
+        """Match entries and records where they differ, and collect missing and unexpected entries."""
         window = self._entries(self._next, self._next + len(keys.hash) + AHEAD)
         inside = window["physical"] < keys.end
         # split with the fewest entries on the wrong side: one invalid entry does not move it
@@ -220,15 +226,18 @@ class _IndexAudit:
         self._next += len(window)
 
     def _check_seconds(self, numbers: Longs, actual: Longs, expected: Longs) -> None:
-        """The first entry counts from the begin preset by the file before, which may be deleted."""
+        """Add a finding for each entry whose seconds differ from its record's, except the first entry of the file.
+
+        The first entry counts from the begin time preset by the file before, which may be deleted.
+        """
         for row in np.flatnonzero((actual != expected) & (numbers != 1)).tolist():
             number = int(numbers[row])
             self._add("wrong_time", number, seconds_text(int(actual[row]), int(expected[row])))
 
     def _pair(self, rest: Longs) -> dict[int, int]:
-        """Unexpected entries in the place of a missing one are wrong; returns the hashes they should have.
+        """Pair unexpected entries with missing ones, and return the hashes that the former should have, by number.
 
-        `rest`: numbers of entries after all that the log explains.
+        A pair is one wrong entry.  `rest`: numbers of entries after all that the log explains.
         """
         strange = {*self._strange, *rest[:1].tolist()}
         instead: dict[int, int] = {}
@@ -259,9 +268,10 @@ class _IndexAudit:
         return instead
 
     def _settle(self, numbers: Longs, entries: NDArray[Any]) -> None:
-        """Without a record: the log's lost parts explain them, or a power cut removed their records, which is harmless.
+        """Judge entries without a record.
 
-        But an entry of zeros was never written.
+        Lost parts of the log explain them, or a power cut removed their records, which is harmless.  An entry of
+        zeros was never written and is a finding.
         """
         physical = entries["physical"].astype(np.int64)
         in_log = physical >= self._log.start
@@ -279,7 +289,7 @@ class _IndexAudit:
         self._notes.counts["index_entries_of_lost_records"] += int((in_log & ~empty).sum())
 
     def _say_missing(self, unpaired: list[Missing]) -> None:
-        """One finding for all that should follow the same entry."""
+        """Add one finding for all missing entries that should follow the same entry."""
         places: dict[int, list[Missing]] = {}
         for missing in unpaired:
             places.setdefault(missing.after, []).append(missing)

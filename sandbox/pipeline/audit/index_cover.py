@@ -1,4 +1,4 @@
-"""Counts the keys of records that no index file covers, file by file of the log (`sandbox.store.index_cover`)."""
+"""Counts of the keys of records that no index file covers, by log file (`sandbox.store.index_cover`)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,19 +15,22 @@ from sandbox.store.reader_index import index_files
 
 
 def stretches_of(store: Place) -> list[Stretch]:
-    """Return the log ranges that no index file covers, from the heads and the ends of the index files alone."""
+    """Return the log ranges that no index file covers, from the headers and last entries of the index files alone."""
     with OpenFiles() as opened:
         files, faults = readable(index_files(store.root / "index", opened, store.index_slots), in_use=store.open)
         return uncovered(files, faults.keys(), log_start=store.logs[0].start if store.logs else 0, in_use=store.open)
 
 
 def logs_of(store: Place, stretches: Sequence[Stretch]) -> list[Log]:
-    """The files of the log with a part of a stretch."""
+    """Return the log files that overlap one of the stretches."""
     return [log for log in store.logs if any(gap.begin < log.end and gap.end > log.start for gap in stretches)]
 
 
 def audit_cover(store: Place, logs: Sequence[Log], stretches: Sequence[Stretch]) -> Part:
-    """The keys of these files in each stretch; `uncovered` has them by its begin."""
+    """Count the keys of these log files in each stretch.
+
+    The counts are in `uncovered` of the result, keyed by the begin of the stretch.
+    """
     log, uncovered_keys = StoreLog(store.root, store.logs), dict[int, Keys]()
     for segment in logs:
         for stretch in stretches:
@@ -42,7 +45,10 @@ def has_keys(log: StoreLog, stretch: Stretch) -> bool:
 
 
 def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -> set[int]:
-    """Records at the ends of an index file from `begin` to `end` whose keys may be in a missing one beside it."""
+    """Return the positions of the records at the edges of an index file whose keys a missing file may hold in part.
+
+    The index file covers the log from `begin` to `end`; the missing file would be beside it.
+    """
     return {
         edge
         for stretch in stretches
@@ -54,7 +60,7 @@ def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -
 def _keys(log: StoreLog, begin: int, end: int) -> Iterator[Keys]:
     """Yield the keys of records that begin in `[begin, end)`.
 
-    The walk starts at the record before, whose position is known.
+    The walk starts at the record before `begin`, because its position is known.
     """
     if begin >= end:
         return

@@ -1,4 +1,4 @@
-"""The expected index content, derived from the log: hash, position and store time of every key, in log order."""
+"""The index content that the log implies: hash, position and store time of every key, in log order."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _UNSIGNED = 0xFFFF_FFFF
 
 
 class LogKeys(NamedTuple):
-    """A part of the log up to `end`: one value per expected entry, in order."""
+    """Expected index entries of a part of the log that ends at `end`, as columns in log order."""
 
     end: int
     hash: Longs

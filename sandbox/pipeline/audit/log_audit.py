@@ -26,10 +26,11 @@ MAX_OPEN_QUEUES = 256
 
 
 class Place(NamedTuple):
-    """A store and its log when the work was divided; `open`: not closed, so its end may be incomplete.
+    """A store with the list of its log files at the time when the audit was divided into pieces.
 
-    `delay_levels_ms`: None: unknown; then a due time is valid if it is whole seconds after the store time.
-    `index_slots`: None: read from the files.  `around`: findings by names and sizes alone.
+    `open`: the store was not closed, so its end may be incomplete.  `delay_levels_ms`: None if unknown; then a due
+    time is valid if it is whole seconds after the store time.  `index_slots`: None to read the number from the
+    files.  `around`: findings that names and sizes of files alone give.
     """
 
     name: str
@@ -42,12 +43,12 @@ class Place(NamedTuple):
 
 
 def audit_log(store: Place, logs: Sequence[Log]) -> Part:
-    """Audit of these consecutive files of the store's log."""
+    """Audit these consecutive files of the store's log and return the findings and counts."""
     return _LogAudit(store).run(logs)
 
 
 class _LogAudit:
-    """The audit of a few files."""
+    """The audit of some consecutive log files."""
 
     def __init__(self, store: Place) -> None:
         self._place = store
@@ -73,17 +74,20 @@ class _LogAudit:
             return self._notes.part(self._place.name, stops=stops, pointed_at=pointed)
 
     def _may_end(self, logs: Sequence[Log]) -> bool:
-        """The files after may exist and still be empty: a broker creates them before it needs them."""
+        """Return True if the log may end in `logs`: all later files are missing or hold no record at their start.
+
+        A broker creates files before it needs them, so later files may exist and be empty.
+        """
         after = [log for log in self._log.logs if log.start >= logs[-1].end]
         return not any((file := self._log.file(log)) is not None and file.holds(0) for log in after)
 
     def _reach(self, stop: Stopped) -> int:
-        """End of the file with the stop."""
+        """Return the end position of the log file in which the walk stopped."""
         log = self._log.log_before(stop.position) or self._log.logs[-1]
         return log.start + self._log.file_bytes
 
     def _newest(self) -> Longs:
-        """Positions of the last units of all queues."""
+        """Return the log positions in the last units of all queues."""
         units = [self._queue(name).newest()["physical"] for name in sorted(self._known)]
         return np.concatenate(units).astype(np.int64) if units else np.zeros(0, np.int64)
 
@@ -140,7 +144,7 @@ class _LogAudit:
             )
 
     def _check_units(self, name: tuple[str, int], base: int, records: Records, codes: Longs) -> None:
-        """Records of one queue against its units."""
+        """Compare the records of one queue with its consume queue units and add findings."""
         if name not in self._known:
             self._notes.counts["without_queue"] += len(records)
             return
@@ -202,7 +206,10 @@ class _LogAudit:
     def _settled(
         self, queue: QueueUnits, store_ms: Longs, expected: NDArray[Any], actual: NDArray[Any], rows: Longs
     ) -> set[int]:
-        """Rows where only the tags code differs, validly: it is an address, or the broker has other delay levels."""
+        """Return the rows where only the tags code differs and the difference is valid.
+
+        It is valid if the code is an address in the queue's extension, or if the broker has other delay levels.
+        """
         alike = (actual["physical"] == expected["physical"]) & (actual["size"] == expected["size"])
         same = [row for row in rows.tolist() if alike[row]]
         settled = {row for row in same if queue.leads_to(int(actual[row]["tags"]), int(expected[row]["tags"]))}
@@ -217,7 +224,10 @@ class _LogAudit:
         return self._queues[name]
 
     def _begin(self, name: tuple[str, int]) -> int:
-        """Position of the record of the queue's first unit: older ones are of deleted files, or of a deleted topic."""
+        """Return the log position of the record of the queue's first unit.
+
+        Older records belong to deleted files or to a deleted topic of the same name.
+        """
         if name not in self._begins:
             queue = self._queue(name)
             first = queue.first_real()

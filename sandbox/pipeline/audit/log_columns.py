@@ -1,6 +1,6 @@
 """The records of one log file as columns, checked together (spec store-format 2.1).
 
-Records are found by following their lengths; the fields of their heads are gathered by NumPy from a view with an
+The reader finds records by following their lengths.  NumPy gathers the fields of their heads from a view that has an
 integer at every byte of the mapped file.
 """
 
@@ -25,7 +25,7 @@ _HEAD_BYTES = record.FIXED_BYTES - 3  # up to and with BODYLEN
 
 
 class Records(NamedTuple):
-    """One value per record; `at` and all `_at` are bytes of the file."""
+    """Fields of records as columns, one value per record; `at` and every `…_at` are byte positions in the file."""
 
     at: Longs
     size: Longs
@@ -45,22 +45,22 @@ class Records(NamedTuple):
         return len(self.at)
 
     def part(self, chosen: Any) -> "Records":
-        """A slice, or the rows of a mask."""
+        """Return the records of a slice, or those that a mask selects."""
         return Records(*(column[chosen] for column in self))
 
 
 class Stop(NamedTuple):
-    """The position where a file's records end, and the reason; `Blank` is a normal end."""
+    """The byte of a file where its records end, and the reason; `Blank` is a normal end."""
 
     at: int
     found: Blank | Broken
 
 
 class LogFile:
-    """One file of the log, mapped while it is referenced."""
+    """One log file, memory-mapped as long as the object is referenced."""
 
     def __init__(self, log: Log) -> None:
-        """Raises FileNotFoundError."""
+        """Map the file.  Raises FileNotFoundError if it was deleted."""
         self.log = log
         with open(log.path, "rb") as file:
             held: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if log.end > log.start else b""
@@ -69,7 +69,7 @@ class LogFile:
         self.bytes = np.frombuffer(self.view, np.uint8)
 
     def records(self, at: int) -> Iterator[Records | Stop]:
-        """Everything from `at`, where a record begins, and the stop as last item."""
+        """Yield the records from byte `at` on, where a record begins, in batches; the last item is the `Stop`."""
         while True:
             places = self._chain(at)
             records, sound = self.columns(places)
@@ -99,16 +99,22 @@ class LogFile:
         return Blank(0) if at == len(self.view) else layout
 
     def examined(self, at: int) -> Layout | Blank | Broken:
-        """As `record.examine`; a length beyond the file is invalid."""
+        """Return the result of `record.examine` for byte `at`, without the checksum.
+
+        A length beyond the file is invalid.
+        """
         return record.examine(self.view, at, len(self.view), check_crc=False)
 
     def holds(self, at: int) -> bool:
-        """Return whether a valid record begins there."""
+        """Return True if a valid record begins at byte `at`."""
         layout = self.examined(at)
         return isinstance(layout, Layout) and layout.physical_offset == self.log.start + at
 
     def columns(self, at: Longs) -> tuple[Records, NDArray[np.bool_]]:
-        """The fields at these positions, and which of them are records; the columns of the others are meaningless."""
+        """Return the fields at these positions, and a mask of the positions that are records.
+
+        The columns of the other positions are meaningless.
+        """
         length = len(self.view)
         begin = np.minimum(np.maximum(at, 0), max(0, length - _HEAD_BYTES - 2 * record.V6_EXTRA_BYTES - 4))
         if not len(at) or length < _HEAD_BYTES + 2 * record.V6_EXTRA_BYTES + 4:
@@ -149,7 +155,10 @@ class LogFile:
         ), sound
 
     def texts(self, records: Records) -> list[bytes]:
-        """Their encoded properties; copies, because many views at once slow down the garbage collector."""
+        """Return the encoded properties of the records.
+
+        They are copies, because many views at once slow down the garbage collector.
+        """
         held, ends = self._held, records.text_at + records.text_bytes
         return [held[begin:end] for begin, end in zip(records.text_at.tolist(), ends.tolist(), strict=True)]
 
@@ -161,12 +170,15 @@ class LogFile:
         return same
 
     def _is_torn(self, records: Records, row: int) -> bool:
-        """The log's last record, with the end of its text missing: neither length nor checksum shows it."""
+        """Return True if this is the log's last record and the end of its properties was never written.
+
+        Neither length nor checksum shows that.
+        """
         end = int(records.text_at[row] + records.text_bytes[row])
         return bool(records.text_bytes[row]) and not self.bytes[end - 1 : end + record.BLANK_BYTES].any()
 
     def _chain(self, at: int) -> Longs:
-        """Starts of records, by their lengths alone."""
+        """Return the positions of records from `at` on, found by their lengths alone."""
         view, unpack, last = self.view, _SIZE.unpack_from, len(self.view) - record.FIXED_BYTES
         places: list[int] = []
         while at <= last and len(places) < RECORDS_AT_ONCE:

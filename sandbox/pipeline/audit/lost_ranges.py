@@ -1,4 +1,4 @@
-"""Lost parts of the log, so that units and entries pointing there are one finding and not a thousand."""
+"""Lost parts of the log, so that all units and entries that point there become one finding and not a thousand."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -7,9 +7,10 @@ FOREVER = (1 << 63) - 1
 
 
 class Lost(NamedTuple):
-    """`stretches`: ascending `[from, to)` of the log without records.  `log_end`: end of its last record.
+    """Parts of the commit log that are missing.
 
-    `named`: queue places that have a finding already.
+    `stretches`: `[from, to)` ranges of the log without records, ascending.  `log_end`: end of the last record.
+    `named`: (topic, queue id, queue offset) of units that have a finding already.
     """
 
     stretches: tuple[tuple[int, int], ...]
@@ -17,6 +18,6 @@ class Lost(NamedTuple):
     named: frozenset[tuple[str, int, int]]
 
     def stretch_of(self, physical: int) -> int | None:
-        """Start of the part that contains this position."""
+        """Return the start of the lost part that contains this position, or None."""
         index = bisect_right(self.stretches, (physical, FOREVER)) - 1
         return self.stretches[index][0] if index >= 0 and physical < self.stretches[index][1] else None

@@ -1,4 +1,4 @@
-"""The whole audit in this process, piece by piece: for tests, and as the reference of the parallel one."""
+"""The whole audit in one process, piece by piece: for tests, and as the reference of the parallel audit."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,10 @@ from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 def audit(
     stores: Mapping[str, Path], delay_levels_ms: tuple[int, ...] | None = None, index_slots: int | None = None
 ) -> list[Verdict]:
-    """`index_slots`: of index files whose size cannot be recognised by their content."""
+    """Audit these stores and return a verdict on each.
+
+    `index_slots`: number of slots of index files whose size cannot be recognised by their content.
+    """
     places = places_of(stores, delay_levels_ms, index_slots)
     first = [piece.run() for piece in log_pieces(places)]
     lost = {store.name: lost_of(store, first) for store in places}

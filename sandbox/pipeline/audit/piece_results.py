@@ -1,4 +1,4 @@
-"""Results of a piece of work, sent from the worker processes to the one that combines them."""
+"""Results of a piece of the audit, sent from the worker processes to the process that combines them."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -9,9 +9,10 @@ from sandbox.store.index_cover import Keys
 
 
 class Found(NamedTuple):
-    """One finding.  `position`: byte of `file`; `items`: how many of the kind are there in sequence.
+    """One finding of the audit.
 
-    `topic`, `queue_id` and `queue_offset` of the message concerned, if there is one.
+    `position`: byte of `file`.  `items`: number of consecutive faults of this kind.  `topic`, `queue_id` and
+    `queue_offset` are those of the message concerned, if there is one.
     """
 
     kind: str
@@ -29,13 +30,15 @@ class Found(NamedTuple):
 
 
 def found_of(finding: Finding) -> Found:
-    """A finding that both audits make by the same rule."""
+    """Return a finding of `sandbox.store` as a `Found`; both audits make such findings by the same rule."""
     return Found(finding.code, finding.where, finding.position, finding.text)
 
 
 class Part(NamedTuple):
-    """`counts`: what was checked.  `stops`: where the log has no records.  `leading_into`: units and entries without a
-    record, by the position they point to, only those that `Lost` explains.  `uncovered`: keys without an index file, by
+    """The result of one piece of the audit.
+
+    `counts`: numbers of items checked.  `stops`: positions where the log has no records.  `into`: numbers of units
+    and entries without a record, by the lost part that explains them.  `uncovered`: keys without an index file, by
     the begin of their stretch.
     """
 
@@ -50,7 +53,7 @@ class Part(NamedTuple):
 
 
 class Notes:
-    """Collects a part up to a limit: a broken store may have very many findings."""
+    """Findings and counts of one piece, collected up to a limit: a broken store may have very many findings."""
 
     def __init__(self) -> None:
         self.found: list[Found] = []
@@ -58,7 +61,7 @@ class Notes:
         self.counts: Counter[str] = Counter()
 
     def add(self, finding: Found) -> None:
-        """A finding that continues the one before extends it."""
+        """Add a finding; if it continues the previous one (the next missing unit), extend that one instead."""
         last = self.found[-1] if self.found else None
         if (
             last is not None

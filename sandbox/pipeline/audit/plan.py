@@ -1,4 +1,4 @@
-"""Divides the audit of many stores into pieces, by names and sizes alone."""
+"""The division of the audit of many stores into pieces, by names and sizes of files alone."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which reads the lo
 
 
 class LogPiece(NamedTuple):
-    """Some consecutive files of a store's log."""
+    """Piece of the audit: some consecutive files of a store's log."""
 
     place: Place
     logs: tuple[Log, ...]
@@ -32,7 +32,7 @@ class LogPiece(NamedTuple):
 
 
 class QueuePiece(NamedTuple):
-    """Some files of queues."""
+    """Piece of the audit: some consume queue files of a store."""
 
     place: Place
     files: tuple[QueueFile, ...]
@@ -43,7 +43,7 @@ class QueuePiece(NamedTuple):
 
 
 class IndexPiece(NamedTuple):
-    """One index file."""
+    """Piece of the audit: one index file of a store."""
 
     place: Place
     name: str
@@ -54,7 +54,7 @@ class IndexPiece(NamedTuple):
 
 
 class CoverPiece(NamedTuple):
-    """Files of the log with parts that no index file covers."""
+    """Piece of the audit: log files with parts that no index file covers."""
 
     place: Place
     logs: tuple[Log, ...]
@@ -74,7 +74,10 @@ def places_of(
 
 
 def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index_slots: int | None) -> Place:
-    """A log file that is longer than the others is read up to their length."""
+    """Return a store with its log files as the audit reads them.
+
+    A log file that is longer than the others is read up to their length.
+    """
     files, _ = files_in(root / "commitlog")
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
@@ -84,12 +87,12 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:
-    """The first pieces of work."""
+    """Return the first pieces: the log files of all stores."""
     return [LogPiece(store, tuple(logs)) for store in places for logs in packed(store.logs, PIECE_BYTES)]
 
 
 def derived_pieces(places: Sequence[Place], lost: Mapping[str, Lost]) -> list[Piece]:
-    """The pieces that need the lost parts of the logs."""
+    """Return the second pieces, which need the lost parts of the logs: queues, index files and uncovered log ranges."""
     pieces: list[Piece] = []
     for store in places:
         pieces += [

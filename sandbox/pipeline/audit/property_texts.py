@@ -1,8 +1,8 @@
-"""Property texts of many records at once: tags and keys for dispatch, without a Python step for each.
+"""Encoded properties of many records at once: tags and keys for dispatch, without a Python step for each record.
 
-All texts are in one buffer, a pair separator before and after each, so one comparison finds all pairs.  Java's hash is
-computed column by column: first characters of all values, second ones, and so on, long values first.  Values with
-non-ASCII bytes, where bytes are no UTF-16 units, are few and hashed alone.
+All texts are in one buffer with a pair separator before and after each, so one comparison finds all pairs.  Java's
+hash is computed column by column: first characters of all values, then second ones, and so on, long values first.
+Values with non-ASCII bytes, where bytes are no UTF-16 units, are few and hashed one by one.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _PADDING = bytes(8)  # so that a word can be read at every pair
 
 
 class Values(NamedTuple):
-    """Parts of the buffer and the row of each."""
+    """Byte ranges of values in the buffer, and the row of each."""
 
     row: Longs
     begin: Longs
@@ -27,14 +27,14 @@ class Values(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Indexed keys, in RocketMQ's order: a row's UNIQ_KEY, then each word of its KEYS."""
+    """Hashes of indexed keys, in RocketMQ's order: a row's UNIQ_KEY, then each word of its KEYS."""
 
     row: Longs
     hash: Longs
 
 
 class Texts:
-    """`pieces`: one encoded property text a row."""
+    """Encoded properties of records in one buffer; `pieces` has one text per row."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
         self._rows = len(pieces)
@@ -48,14 +48,17 @@ class Texts:
         self._text_begin = 1 + np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths + 1)[:-1]])[: self._rows]
 
     def tags_codes(self) -> Longs:
-        """The tags code of a queue unit for each row: the hash of its tags, 0 for none."""
+        """Return the tags code of a queue unit for each row: the hash of its tags, 0 without tags."""
         codes = np.zeros(self._rows, np.int64)
         tags = self._values(names.TAGS)
         codes[tags.row] = self._hashes(tags, np.zeros(len(tags.row), np.uint32))
         return codes
 
     def keys(self, heads: NDArray[np.uint32]) -> Keys:
-        """`heads`: for each row the hash of its topic and `#`, the start of every key."""
+        """Return the hashes of the indexed keys of all rows.
+
+        `heads`: for each row the hash of its topic and `#`, the start of every key.
+        """
         unique, words = self._values(names.UNIQ_KEY), self._words_of(self._values(names.KEYS))
         both = Values(*(np.concatenate(column) for column in zip(unique, words, strict=True)))
         late = np.repeat([0, 1], [len(unique.row), len(words.row)])
@@ -65,7 +68,7 @@ class Texts:
         return Keys(both.row, np.where(signed == -0x8000_0000, 0, np.abs(signed)))
 
     def texts_of(self, name: str) -> dict[int, str]:
-        """The values of one property by row."""
+        """Return the values of the property `name` by row; rows without it are left out."""
         values = self._values(name)
         return {int(row): self._text(values, i) for i, row in enumerate(values.row.tolist())}
 
@@ -86,7 +89,7 @@ class Texts:
         return Values(row[last], begin[last] + len(prefix), end[last])
 
     def _words_of(self, values: Values) -> Values:
-        """Each value split at its blanks."""
+        """Return the words of each value, split at blanks."""
         if not len(values.row):
             return values
         blanks = np.flatnonzero(self._bytes[values.begin[0] : values.end[-1]] == _BLANK) + values.begin[0]
@@ -100,7 +103,7 @@ class Texts:
         return Values(row[some], begin[some], end[some])
 
     def _hashes(self, values: Values, start: NDArray[np.uint32]) -> Longs:
-        """`h = 31 * h + unit` from `start` on, as signed 32 bits."""
+        """Return the Java hash of each value, continued from `start`: `h = 31 * h + unit`, as signed 32 bits."""
         length = values.end - values.begin
         order = np.argsort(-length, kind="stable")
         begin, descending, hashes = values.begin[order], -length[order], start[order].astype(np.uint32)
@@ -122,7 +125,7 @@ class Texts:
 
 
 def _hash_on(start: int, text: str) -> int:
-    """Java's hash, continued from `start` with this text."""
+    """Return Java's string hash of `text`, continued from the hash `start`."""
     units = text.encode("utf-16-be", "surrogatepass")
     for i in range(0, len(units), 2):
         start = (31 * start + (units[i] << 8 | units[i + 1])) & 0xFFFF_FFFF

@@ -1,4 +1,4 @@
-"""Audit of queue files: each unit points to a record with its queue and offset, or to one deleted by retention."""
+"""Audit of consume queue files: each unit points to a record of its queue and offset, or to a deleted one."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from sandbox.store.reader_files import OpenFiles
 
 
 class QueueFile(NamedTuple):
-    """A file of a queue: `[start, end)` in bytes of the queue."""
+    """A consume queue file; `[start, end)` are bytes of the queue."""
 
     topic: str
     queue_id: int
@@ -27,7 +27,10 @@ class QueueFile(NamedTuple):
 
 
 def audit_queues(store: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
-    """Audit of these files.  `lost`: missing parts of the log, by its audit."""
+    """Audit these consume queue files and return the findings and counts.
+
+    `lost`: missing parts of the log, from the audit of the log.
+    """
     notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         for file in files:
@@ -79,5 +82,5 @@ def _check(
 
 
 def _log_start(store: Place) -> int:
-    """The current start of the log."""
+    """Return the current start position of the log."""
     return next((log.start for log in log_files(store.root)), 0)

@@ -1,4 +1,4 @@
-"""The units of one queue by queue offset, as on disk now (spec store-format 4)."""
+"""The consume queue units of one queue by queue offset, as they are on disk now (spec store-format 4)."""
 
 from pathlib import Path
 from struct import Struct
@@ -22,7 +22,7 @@ _EXT = Struct(">hqq")  # size, tags code, store time; a bit map follows
 
 
 class QueueUnits:
-    """One queue.  Files may be deleted at the front and grow at the end meanwhile."""
+    """The units of one consume queue.  During the audit files may be deleted at the front and grow at the end."""
 
     def __init__(self, root: Path, topic: str, queue_id: int, opened: OpenFiles) -> None:
         self.topic, self.queue_id = topic, queue_id
@@ -32,7 +32,7 @@ class QueueUnits:
         self.end = self._end()
 
     def at(self, offsets: Longs) -> NDArray[Any]:
-        """The units at these ascending offsets; zeros where the files have none."""
+        """Return the units at these ascending offsets; zeros where the files have none."""
         result = np.zeros(len(offsets), UNIT)
         cuts = np.flatnonzero(np.diff(offsets) > UNITS_AT_ONCE) + 1
         for part in np.split(np.arange(len(offsets)), cuts):
@@ -44,7 +44,10 @@ class QueueUnits:
         return result
 
     def stretch(self, start: int, stop: int) -> NDArray[Any]:
-        """The units of `[start, stop)`, zeros where a file is missing between; fewer at the end of all files."""
+        """Return the units of `[start, stop)`, with zeros where a file between is missing.
+
+        Fewer at the end of all files.
+        """
         start, stop = max(0, start), min(stop, self.run.end // UNIT_BYTES)
         pieces: list[NDArray[Any]] = []
         while start < stop:
@@ -61,13 +64,13 @@ class QueueUnits:
         return np.concatenate(pieces) if pieces else np.zeros(0, UNIT)
 
     def newest(self) -> NDArray[Any]:
-        """Some of the last units."""
+        """Return up to `NEWEST` of the last units."""
         return self.stretch(max(self.first, self.end - NEWEST), self.end)
 
     def leads_to(self, code: int, tags_code: int) -> bool:
-        """Return whether `code` is an address in the queue's extension, of a unit with this tags code.
+        """Return True if `code` is the address of an extension unit of this queue that has this tags code.
 
-        Return True also for an address deleted with the first files, which RocketMQ allows.
+        Return True also for an address that was deleted with the first files, which RocketMQ allows.
         """
         if code > EXT_LIMIT or not self._ext.files:
             return False
@@ -76,19 +79,22 @@ class QueueUnits:
         return position < self._ext.start or (len(data) == _EXT.size and _EXT.unpack(data)[1] == tags_code)
 
     def has_dropped(self, offset: int) -> bool:
-        """Its file was deleted after the files were listed."""
+        """Return True if the file of this queue offset was deleted after the files were listed."""
         self.run.refresh()
         return offset * UNIT_BYTES < self.run.start
 
     def file_of(self, offset: int) -> tuple[str, int]:
-        """Path within the store, and the byte in it; for a missing file the name it would have."""
+        """Return the path, within the store, of the file of this queue offset, and the byte in it.
+
+        A missing file has the path that it would have.
+        """
         position = offset * UNIT_BYTES
         file = self.run.find(position)
         start = file.start if file is not None else _start_of(position, self.run)
         return f"consumequeue/{self.topic}/{self.queue_id}/{start:020}", position - start
 
     def _end(self) -> int:
-        """One beyond the last written unit; a few zeros before it are allowed."""
+        """Return the queue offset after the last written unit; units of zeros may precede that one."""
         for file in reversed(self.run.files):
             first, room = file.start // UNIT_BYTES, (file.end - file.start) // UNIT_BYTES
             low, high = 0, -(-room // BLOCK)  # the first empty block
@@ -102,7 +108,7 @@ class QueueUnits:
         return self.first
 
     def first_real(self) -> int:
-        """The first offset that is no filler."""
+        """Return the first queue offset whose unit is no filler, or the end of the queue."""
         for start in range(self.first, self.end, BLOCK):
             real = np.flatnonzero(self.stretch(start, min(self.end, start + BLOCK))["size"] != FILLER_BYTES)
             if len(real):
@@ -111,6 +117,6 @@ class QueueUnits:
 
 
 def _start_of(position: int, run: FileRun) -> int:
-    """Start of the file that contains this position."""
+    """Return the start of the file that would contain this byte of the queue."""
     size = run.files[0].size_bytes if run.files else 0
     return position - position % size if size else 0

@@ -1,4 +1,4 @@
-"""The whole log of a store: read from any position, and compared with units."""
+"""The whole commit log of a store: read from any position, and compared with units."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ MAX_MAPPED = 4
 
 
 class Stopped(NamedTuple):
-    """No record at `position` of the log; `resume` is the next record, None where the log ends."""
+    """A position of the log without a record; `resume` is the position of the next record, None where the log ends."""
 
     position: int
     file: str
@@ -26,7 +26,7 @@ class Stopped(NamedTuple):
 
 
 class StoreLog:
-    """`logs`: the files when the work was divided; those deleted since are skipped."""
+    """The log of a store.  `logs`: its files when the audit was divided; those deleted since are skipped."""
 
     def __init__(self, root: Path, logs: Sequence[Log]) -> None:
         self.root, self.logs = root, logs
@@ -39,11 +39,11 @@ class StoreLog:
 
     @property
     def file_bytes(self) -> int:
-        """The normal length of a file."""
+        """The length of the longest file, which is the normal length."""
         return max((log.end - log.start for log in self.logs), default=0)
 
     def file(self, log: Log) -> LogFile | None:
-        """Mapped; None when it is deleted."""
+        """Return the mapped file, or None if it is deleted.  At most `MAX_MAPPED` files stay mapped."""
         if log.path not in self._mapped:
             while len(self._mapped) >= MAX_MAPPED:
                 self._mapped.popitem(last=False)
@@ -55,17 +55,20 @@ class StoreLog:
         return self._mapped[log.path]
 
     def log_at(self, position: int) -> Log | None:
-        """The file that contains this position."""
+        """Return the log file that contains this position, or None."""
         log = self.log_before(position)
         return log if log is not None and position < log.end else None
 
     def log_before(self, position: int) -> Log | None:
-        """The file that contains this position, or should but is too short."""
+        """Return the last log file that starts at or before this position, even if it is too short.
+
+        None before the first.
+        """
         index = int(np.searchsorted(self._starts, position, "right")) - 1
         return self.logs[index] if index >= 0 else None
 
     def walk(self, logs: Sequence[Log], start: int = 0) -> Iterator[tuple[LogFile, Records] | Stopped]:
-        """Every record of these files that begins at `start` or later, and every position without one."""
+        """Yield every record of these files that begins at `start` or later, and a `Stopped` where one is missing."""
         for log in logs:
             file = self.file(log)
             if file is None or log.end <= start:
@@ -83,7 +86,7 @@ class StoreLog:
                         yield stopped
 
     def leads_home(self, units: NDArray[Any], offsets: Longs, topic: str, queue_id: int) -> NDArray[np.bool_]:
-        """Which units point to a record with their queue and offset."""
+        """Return a mask of the units that point to a record with their queue and queue offset."""
         name = topic.encode()
         home = np.zeros(len(units), bool)
         physical = units["physical"].astype(np.int64)
@@ -102,13 +105,16 @@ class StoreLog:
         return home
 
     def _broken(self, log: Log, stop: Stop) -> Broken | None:
-        """None where a file ends normally."""
+        """Return the reason for an irregular stop, or None where the file ends normally."""
         if isinstance(stop.found, Broken):
             return stop.found
         return None if log.end - log.start == self.file_bytes else Broken(None, "the file ends here")
 
     def _stopped(self, file: LogFile, at: int, broken: Broken) -> Stopped:
-        """The next position: where a queue points to a record, or the next file that begins with one."""
+        """Return the stop with the position where records continue.
+
+        That is the next position to which a queue points and where a record is, or the next file that begins with one.
+        """
         log = file.log
         later = places(self.root, EVERYTHING, log.start + at + 1, log.end).physical
         resume = next((int(physical) for physical in later if file.holds(int(physical) - log.start)), None)

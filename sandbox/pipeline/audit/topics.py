@@ -1,4 +1,4 @@
-"""Topics of the records of a file, by comparing all names of one length together."""
+"""Topics of the records of a file, found by comparing all names of one length together."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from sandbox.pipeline.sources.queue_positions import Longs
 
 
 def topics_in(file: LogFile, records: Records) -> tuple[list[str], Longs]:
-    """Different topics, and the index of each record's."""
+    """Return the different topics of the records, and for each record the index of its topic."""
     topics: list[str] = []
     numbers = np.zeros(len(records), np.int64)
     for length, count in sorted(Counter(records.topic_bytes.tolist()).items()):

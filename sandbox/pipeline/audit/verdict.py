@@ -1,4 +1,4 @@
-"""From findings of pieces to findings of a store: one for each cause, none for its consequences."""
+"""Findings of all pieces combined into findings of a store: one for each cause, none for its consequences."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ OF_UNITS = ("missing_unit", "wrong_unit", "orphan_unit", "two_records")
 
 
 class Verdict(NamedTuple):
-    """The verdict on one store."""
+    """The verdict on one store: its findings, and counts of the items checked."""
 
     store: str
     findings: list[Found]
@@ -44,12 +44,12 @@ class Verdict(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """No error: warnings do not count, as in a verification."""
+        """True if the audit is complete and found no error; warnings do not count, as in `mqstore verify`."""
         return not self.checked["omitted"] and not any(finding.severity == ERROR for finding in self.findings)
 
 
 def lost_of(store: Place, parts: Iterable[Part]) -> Lost:
-    """From the audit of the log files."""
+    """Return the lost parts of the store's log, from the results of the log pieces."""
     parts = [part for part in parts if part.store == store.name]
     stops, torn = _ends(parts)
     log_end = max((part.counts.get("log_end", 0) for part in parts), default=0)
@@ -76,7 +76,10 @@ def lost_of(store: Place, parts: Iterable[Part]) -> Lost:
 
 
 def verdict_of(store: Place, first: Iterable[Part], second: Iterable[Part]) -> Verdict:
-    """`first`: of the log; `second`: of queues and index."""
+    """Return the verdict on one store from the results of all pieces.
+
+    `first`: results of log pieces.  `second`: results of queue, index and cover pieces.
+    """
     first = [part for part in first if part.store == store.name]
     second = [part for part in second if part.store == store.name]
     counts: Counter[str] = Counter()
@@ -102,7 +105,7 @@ def verdict_of(store: Place, first: Iterable[Part], second: Iterable[Part]) -> V
 
 
 def _uncovered(store: Place, parts: Iterable[Part]) -> Iterator[Found]:
-    """A finding for each stretch of the log with keys and without an index file."""
+    """Yield a finding for each stretch of the log that has keys and no index file."""
     keys: dict[int, Keys] = {}
     for part in parts:
         for begin, some in part.uncovered.items():
@@ -113,7 +116,10 @@ def _uncovered(store: Place, parts: Iterable[Part]) -> Iterator[Found]:
 
 
 def joined(findings: Iterable[Found]) -> list[Found]:
-    """Adjacent units of one kind become one finding, across pieces of work: those of a file, and all missing ones."""
+    """Return the findings with those of adjacent units of one kind joined, across pieces of work.
+
+    Missing units of a queue are joined across files, other kinds within one file.
+    """
     runs: list[Found] = []
     for finding in sorted(findings, key=_by_queue):
         last = runs[-1] if runs else None
@@ -137,7 +143,7 @@ def joined(findings: Iterable[Found]) -> list[Found]:
 
 
 def _goes_on(last: Found, finding: Found) -> bool:
-    """Return whether `finding` concerns the unit that follows those of `last`."""
+    """Return True if `finding` concerns the unit that follows those of `last`."""
     if finding.kind not in OF_UNITS or finding.queue_offset is None or last.queue_offset is None:
         return False
     same = finding.kind == "missing_unit" or finding.file == last.file
@@ -204,14 +210,17 @@ def _leading(into: dict[int, tuple[int, int]], begin: int) -> str:
 
 
 def _beyond(store: Place, stops: Sequence[Stopped]) -> int | None:
-    """End of the log without a stop: it has no files at all, or its last one is full in a closed store."""
+    """Return the end of the log if no stop marks it, else None.
+
+    No stop marks the end if the log has no files, or if the last file of a closed store is full.
+    """
     if not store.logs:
         return 0
     return None if store.open or (stops and stops[-1].resume is None) else store.logs[-1].end
 
 
 def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
-    """Stops not explained by one before, ascending; and whether queues point beyond the last."""
+    """Return the stops that no earlier stop explains, ascending, and True if queues point beyond the last one."""
     kept: list[Stopped] = []
     for stop in sorted((stop for part in parts for stop in part.stops), key=lambda stop: stop.position):
         if not kept or (kept[-1].resume is not None and stop.position >= kept[-1].resume):
@@ -222,7 +231,7 @@ def _ends(parts: Sequence[Part]) -> tuple[list[Stopped], bool]:
 
 
 def _rubbish_behind(store: Place, parts: Sequence[Part]) -> list[Stopped]:
-    """Files after the end of a closed store's log that are not empty."""
+    """Return the stops at the starts of log files that follow the end of a closed store's log and are not empty."""
     stops, _ = _ends(parts)
     if store.open or not stops or stops[-1].resume is not None:
         return []

@@ -1,4 +1,4 @@
-"""A few rows that this process knows, as a table for a query."""
+"""Small tables made of rows that this process computed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def rows_of(session: "SparkSession", columns: str, rows: Sequence[tuple[object, ...]]) -> "DataFrame":
-    """`columns`: `name: TYPE, …`.  One text, not an RDD: `createDataFrame` takes a call for each of its steps."""
+    """Return a table of these rows.  `columns`: `name: TYPE, …`.
+
+    The rows travel as one text and not as an RDD, because `createDataFrame` takes a call for each of its steps.
+    """
     names = [column.partition(":")[0] for column in columns.split(", ")]
     text = orjson.dumps([dict(zip(names, row, strict=True)) for row in rows]).decode()
     return gathered(

@@ -1,8 +1,8 @@
-"""The messages of all stores, and which of them are copies for a retry.
+"""The messages of all stores, and those of them that are copies for a retry.
 
-A failed message is stored again: delayed in SCHEDULE_TOPIC_XXXX, then in the group's retry topic, at last in its dead
-letters.  Each copy names its origin: by the offset id where the broker made it, by the unique key where the client sent
-it itself (spec broker-behaviour 2.2, client-behaviour 8).
+A failed message is stored again: delayed in SCHEDULE_TOPIC_XXXX, then in the group's retry topic, at last in its
+dead letters.  Each copy names its origin: by the offset id if the broker made the copy, by the unique key if the
+client sent it (spec broker-behaviour 2.2, client-behaviour 8).
 """
 
 from collections.abc import Mapping
@@ -82,9 +82,10 @@ FROM found
 
 
 def names_of(source: Source) -> dict[str, tuple[str, str]]:
-    """Store → its sandbox and its broker: `payments-1/broker-a`; the slave `broker-a.1` has the messages of `broker-a`.
+    """Return (sandbox, broker) of each store by its name, such as `payments-1/broker-a`.
 
-    A store alone is a sandbox and a broker of its own; with one journal, a broker of that sandbox.
+    The slave `broker-a.1` has the messages of `broker-a`.  A store without a sandbox in its name is a sandbox and a
+    broker of its own; with exactly one journal it is a broker of that sandbox.
     """
     alone = next(iter(source.journals)) if len(source.journals) == 1 else None
     names = {}
@@ -98,11 +99,13 @@ def names_of(source: Source) -> dict[str, tuple[str, str]]:
 
 
 def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str, Path]) -> "DataFrame":
-    """Every message once: PLACE, offset_id, unique_key, keys, tags, born_ms, store_ms, `is_heard` (its sandbox has a
-    journal), `is_original` (sent by an application, in the topic of its consumers), and of a copy `origin` (an offset
-    id or a unique key) and `copy_of` (its group).
+    """Return every message of the stores once.
 
-    Only messages stored when the run starts: the journals' entries for later ones may not be read.
+    Columns: PLACE, offset_id, unique_key, keys, tags, born_ms, store_ms, `is_heard` (its sandbox has a journal),
+    `is_original` (sent by an application, in the topic of its consumers); of a copy also `origin` (an offset id or a
+    unique key) and `copy_of` (its group).
+
+    Only messages stored when the run starts are included: the journals' entries for later ones may not be read.
     """
     named = names_of(source)
     names = rows_of(
@@ -133,14 +136,15 @@ def stored_messages(session: "SparkSession", source: Source, sealed: Mapping[str
 
 
 def end_of(root: Path) -> int:
-    """The current end of a store's log."""
+    """Return the current end position of a store's log."""
     with StoreReader(root) as reader:
         return reader.max_physical_offset()
 
 
 def copies(stored: "DataFrame") -> "DataFrame":
-    """Every copy with its origin: PLACE, group, `is_heard`, `kind` (retry, delayed, dead) and ORIGIN; a copy whose
-    origin is deleted is left out.
+    """Return every copy with its origin: PLACE, group, `is_heard`, `kind` (retry, delayed, dead) and ORIGIN.
+
+    Copies whose origin is deleted are left out.
     """
     return stored.sparkSession.sql(_COPIES, {"schedule": SCHEDULE_TOPIC, "retry_prefix": RETRY_PREFIX}, stored=stored)
 

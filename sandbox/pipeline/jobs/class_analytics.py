@@ -1,4 +1,4 @@
-"""Difficulties of a class: time, wrong predictions, wrong observations, hints and dead ends, by lab and step.
+"""Job `class_analytics`: difficulties of a class by lab and step, such as time, hints and wrong answers.
 
     steps         lab, step, met, median_ms, p90_ms, hints, hinted, predicted, wrong: how many attempts met the step,
                   how long the sandbox was awake meanwhile, hints, attempts with hints, predictions given and wrong
@@ -7,7 +7,7 @@
                   which is the misconception's; `said` is that of one of them
     dead_ends     lab, step, phase, count, sandboxes: attempts that were abandoned or are open there
 
-Every attempt counts.  Journals that cannot be read, and labs that this release does not know, are left out.
+Every attempt counts.  Journals that cannot be read, and labs that this release does not have, are left out.
 """
 
 from collections.abc import Mapping

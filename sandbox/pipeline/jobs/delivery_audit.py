@@ -1,4 +1,4 @@
-"""Was every message delivered to every group that wants it, how often, and why more than once?
+"""Job `delivery_audit`: whether every message reached every group that wants it, how often, and why more than once.
 
 Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
 
@@ -50,7 +50,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def evidence_of(job_input: Given) -> Evidence:
-    """All facts, read once and kept during the run."""
+    """Read all tables that the verdicts need, once, and keep them during the run."""
     seal_ahead(job_input)
     stored = stored_messages(
         job_input.session, job_input.source, job_input.sealed

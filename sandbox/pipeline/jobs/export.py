@@ -1,9 +1,9 @@
-"""Export of a store's messages as files for other tools: the columns of its source, in a format of `runs.result_files`.
+"""Job `export`: a store's messages as files for other tools, in a format of `runs.result_files`.
 
-With several stores the first column is the store's name.  `body` and `bodySchema` make bodies columns
-(`sources.bodies`); how many were malformed is counted.  Of Parquet, `partition_by` names columns whose values become
-directories, and with `append` what came since the last export goes beside it (`runs.appended_results`); `iceberg`
-registers the Parquet files as a table (`runs.iceberg`).
+The columns are those of the store source.  With several stores the first column is the store's name.  `body` and
+`bodySchema` turn bodies into columns (`sources.bodies`); malformed bodies are counted.  For Parquet, `partition_by`
+names columns whose values become directories, and `append` adds the messages that were stored since the last export
+(`runs.appended_results`); `iceberg` registers the Parquet files as a table (`runs.iceberg`).
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ OF_SOURCE = ("topic", "queueId", "failOnDataLoss")
 OF_PARQUET = {"append": ("parquet", ICEBERG), "partition_by": ("parquet",)}
 SINGLE = ("queueOffset", "physicalOffset", "keys", "tagsCode", "bornTimestamp", "storeTimestamp", MALFORMED)
 """Columns that would make a directory for nearly every message."""
-PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a directory
+PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of columns that can be directories
 
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
@@ -59,7 +59,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def _check_directories(names: list[str], schema: "StructType") -> None:
-    """Raises WrongOption."""
+    """Raise WrongOption if a column of `names` cannot be a partition directory or occurs twice."""
     can = [field.name for field in schema.fields if field.dataType.simpleString() in PLAIN and field.name not in SINGLE]
     if wrong := [name for name in names if name not in can]:
         raise WrongOption(

@@ -1,6 +1,6 @@
-"""Every attempt at a lab, graded again from the journal by the function that graded it live, and where the two differ.
+"""Job `grading`: every lab attempt graded again from the journal, and the differences from the live grades.
 
-Tables:
+The function is the one that graded live.  Tables:
 
     attempts      sandbox, lab, attempt, began_seq, events, exam, met, steps, score, finished, hints, mistakes, phase,
                   said, digest
@@ -12,9 +12,9 @@ Tables:
                   without a step it is about the end of the lab, and null is what is missing
     unread        sandbox, why: journals that are no journals, or are damaged
 
-`met` of `steps` are done; `given` is the prediction, sealed until the step was met, and `truth` what it was; `rests_on`
-are numbers of entries.  `digest` is the SHA-256 of the attempt's lines up to the receipt, for an attempt its last one.
-`at_ms` is of the sandbox's clock; `took_ms` how long the sandbox was awake since the step was opened.
+`met` of `steps` are done; `given` is the prediction, sealed until the step was met, and `truth` what it was;
+`rests_on` are numbers of entries.  `digest` is the SHA-256 of the attempt's lines up to the receipt, for an attempt
+its last one.  `at_ms` is of the sandbox's clock; `took_ms` how long the sandbox was awake since the step was opened.
 Sentences are English.  Labs that this release does not know are left out.
 """
 

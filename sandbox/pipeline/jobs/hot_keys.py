@@ -1,9 +1,9 @@
-"""How unevenly are messages spread over the queues of a topic, and over its keys?
+"""Job `hot_keys`: the distribution of messages over the queues of a topic and over its keys.
 
-`queues` and `keys` count exactly; of each topic the `top` most frequent keys are listed.  `approximate` is the count of
-a sketch of fixed size, null where it does not list the key: a comparison for topics with too many keys to count.  In
-`skew`, `keys` is the exact number of different keys, `keys_approximate` that of HyperLogLog++, and `largest_share` the
-share of the fullest queue.
+`queues` and `keys` count exactly; of each topic the `top` most frequent keys are listed.  `approximate` is the count
+of a sketch of fixed size, null where it does not list the key: a comparison for topics with too many keys to count.
+In `skew`, `keys` is the exact number of different keys, `keys_approximate` that of HyperLogLog++, and
+`largest_share` the share of the fullest queue.
 """
 
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def _read(job_input: Given, columns: str) -> "DataFrame":
-    """Messages of all stores with a column `sandbox`."""
+    """Return the messages of all stores (of one topic, if the option names it) with a column `sandbox`."""
     from pyspark.sql import functions as f
 
     topic = job_input.options.get("topic")

@@ -1,9 +1,9 @@
-"""Sends the rows of files to a topic of a running broker: what `export` wrote, or what any other tool did.
+"""Job `import`: the rows of files, written by `export` or by another tool, sent to a topic of a running broker.
 
-`path` is a file or a directory of them, `names` the name servers, `topic` where all rows go (without it: where each
-row's column `topic` says).  A row's `body`, `keys`, `tags` and `properties` are the columns of these names, or those
-the options `body`, `keys`, `tags` and `properties` name instead.  In NDJSON and CSV a body is base64, as `export`
-writes it, or with `body_as=text` plain text; in CSV, properties are JSON.
+`path` is a file or a directory of them, `names` the name servers, `topic` where all rows go (without it: the topic
+in each row's column `topic`).  A row's `body`, `keys`, `tags` and `properties` are the columns of these names, or
+those the options `body`, `keys`, `tags` and `properties` name instead.  In NDJSON and CSV a body is base64, as
+`export` writes it, or with `body_as=text` plain text; in CSV, properties are JSON.
 
 All rows are read before the first is sent: an invalid one ends the run with its file and number, and nothing was
 sent.  A later failure leaves a part sent, and names the `run` with which the rest can be sent without duplicates.
@@ -34,7 +34,7 @@ CELL_BYTES = 16 * 1024 * 1024  # more than a broker takes
 
 
 class ImportStopped(SandboxError):
-    """Some rows may be in the topic and others not; the sentence says how to continue."""
+    """Error: some rows may be in the topic and others not; the sentence says how to continue."""
 
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
@@ -86,7 +86,10 @@ def _path(text: str | None) -> Path:
 
 
 def _read(job_input: Given, kind: str, path: Path, names: Mapping[str, str]) -> "DataFrame":
-    """Read a file of this kind; tables of text formats get a column `BAD`."""
+    """Return the rows of a file or directory of this kind.
+
+    Tables of text formats get a column `BAD` with unreadable text.
+    """
     reader = job_input.session.read.option("columnNameOfCorruptRecord", BAD)
     if kind == "parquet":
         return job_input.session.read.parquet(str(path))
@@ -100,7 +103,7 @@ def _read(job_input: Given, kind: str, path: Path, names: Mapping[str, str]) -> 
 
 
 def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str) -> "DataFrame":
-    """Columns of a message, `_file`, and `_why`: the error of an invalid row."""
+    """Return the columns of a message, `_file`, and `_why`: the error of an invalid row, else null."""
     from pyspark.sql import functions as f
 
     types = {field.name: field.dataType.simpleString() for field in table.schema.fields}
@@ -133,20 +136,23 @@ def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str)
 
 
 def _local(address: str) -> Path:
-    """The path of a file URL, as Spark names files."""
+    """Return the path of an address in Spark's form, which is a file URL or a plain path."""
     parsed = urlparse(address)
     return Path(unquote(parsed.path)) if parsed.scheme == "file" else Path(address)
 
 
 def _first_bad(kind: str, path: Path, names: Mapping[str, str], body_as: str) -> str:
-    """The first invalid row: Spark knows the file, the row number is counted here."""
+    """Return the sentence about the first invalid row.
+
+    Spark reports only its file, so this process counts the rows.
+    """
     whys = ((number, _why(row, kind, names, body_as)) for number, row in enumerate(_plain_rows(kind, path), 1))
     problem = next((f"Row {number} of {path}: {reason}" for number, reason in whys if reason is not None), None)
     return f"{problem or f'A row of {path} cannot be read'}. Nothing was sent."
 
 
 def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
-    """None for an invalid row."""
+    """Yield the rows of a file as plain values, without Spark; None for a line that is not JSON."""
     if kind == "parquet":
         import pyarrow.parquet
 
@@ -168,7 +174,7 @@ def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
 
 
 def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | None:
-    """Its error; None: none that can be found without Spark."""
+    """Return the error of a row, or None if the row has none that can be found without Spark."""
     if not isinstance(row, dict):
         return "its number of columns differs from the header" if kind == "csv" else "it is not a JSON object"
     body, pairs = row.get(names["body"]), row.get(names["properties"])

@@ -1,12 +1,13 @@
-"""The lag of each group, second by second.
+"""Job `lag_history`: the lag of each group, second by second.
 
-Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and finished interval of
-the sandbox's own time: sandbox, group, topic, queue, from_ms; produced (messages stored meanwhile), consumed (committed
-meanwhile); and at its end lag (messages stored and not committed, as the Board counts) and lag_ms (how long the oldest
-of them had waited).  Null is unknown, never zero (`lag.fold` has the rules).
+Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and finished interval of the
+sandbox's own time: sandbox, group, topic, queue, from_ms; produced (messages stored in the interval), consumed
+(committed in it), lag (messages stored and not committed at its end, as the Board counts) and lag_ms (the wait of
+the oldest of them).  Null is unknown, never zero (`lag.fold` has the rules).
 
-A stream: it continues at its checkpoint and ends when all is read; with `follow` it stays, and reads new entries every
-second.  Every row is in the result once, however often it was killed (`lag.result_store`).
+The job is a stream: it continues at its checkpoint and ends when all entries are read.  With `follow` it continues
+and reads new entries every second.  Every row is in the result once, however often the job was killed
+(`lag.result_store`).
 """
 
 from collections.abc import Mapping
@@ -66,7 +67,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def _stay(writer: "DataStreamWriter", job_input: Given) -> None:
-    """Wait until all is read, or it is to end.  Raises the stream's error."""
+    """Start the stream and wait until all entries are read or the run is to end.  Raises the stream's error."""
     query = writer.start()
     while not query.awaitTermination(LOOK_EVERY_S):
         if job_input.is_to_end():

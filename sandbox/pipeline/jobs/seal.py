@@ -1,12 +1,12 @@
-"""Writes each rolled log file of stores as a Parquet file beside them, once; jobs then read that instead of the log.
+"""Job `seal`: each rolled log file of a store written once as a Parquet file, which jobs then read instead.
 
     sealed    store, log (name of the file), rows, bytes (of the Parquet file), state, why
     iceberg   store, catalog (path of its file), rows, files, snapshot (its id); where a table of them is kept
 
-States: `sealed` (now), `kept` (was, and still is), `left` (the broker still writes to it, or its queues begin or end in
-it), `refused` (the audit finds something in it, or it cannot be written: it is read as before, and `why` says so),
-`dropped` (retention took its log file).  Of a closed store the last file is sealed too.  `format` = `iceberg` begins an
-Iceberg table of the sealed files (`pipeline.sealed.table`).
+States: `sealed` (now), `kept` (was, and still is), `left` (the broker still writes to it, or its queues begin or end
+in it), `refused` (the audit finds something in it, or it cannot be written: it is read as before, and `why` says
+so), `dropped` (retention took its log file).  Of a closed store the last file is sealed too.  `format` = `iceberg`
+begins an Iceberg table of the sealed files (`pipeline.sealed.table`).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""One query over messages, journals and the last results: `result` is what it selects.
+"""Job `sql`: one query over messages, journals and the last results; the table `result` has its rows.
 
-`query` is one SELECT (`pipeline.sql.read_only`); which tables there are is in `pipeline.sql.views`.  `results` is JSON,
-directory by job, filled in by the command.
+`query` is one SELECT (`pipeline.sql.read_only`).  `pipeline.sql.views` defines the tables.  `results` is JSON,
+directories by job; the command fills it in.
 """
 
 from collections.abc import Mapping

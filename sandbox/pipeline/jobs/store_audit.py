@@ -1,10 +1,10 @@
-"""Verifies stores: queues and index against the log, and the checksums of bodies.
+"""Job `store_audit`: queues and index of stores verified against the log, and the checksums of bodies.
 
-Queues and index are derived from the log again and compared byte for byte.  A store in use, with
-retention, or after a crash gives no finding for that; `checked` has the counts of what was read, and the range of the
-log.  The work is distributed twice: files of the log first, then files of queues and index, which need the lost parts
-of the log.  The rules are those of `mqstore verify` (`sandbox.store.findings`, `verify_around`, `index_cover`,
-`index_head`), and so is what makes a store unsound: a finding that is an error.
+The job derives queues and index from the log again and compares them byte for byte.  That a store is in use, has
+retention or crashed gives no finding.  `checked` has the counts of items read, and the range of the log.  The work
+is distributed twice: files of the log first, then files of queues and index, which need the lost parts of the log.
+The rules are those of `mqstore verify` (`sandbox.store.findings`, `verify_around`, `index_cover`, `index_head`); a
+store is unsound if a finding is an error.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def _run(piece: Piece) -> Part:
 
 
 def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
-    """Rows of `findings`."""
+    """Return the rows of the table `findings` for one store."""
     sandbox, broker = sandbox_of(verdict.store), verdict.store.rpartition("/")[2]
     return [
         (
@@ -75,7 +75,10 @@ def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
 
 
 def sandbox_of(store: str) -> str:
-    """`payments-1` of `payments-1/broker-a`; a single directory is its own."""
+    """Return the sandbox of a store: `payments-1` of `payments-1/broker-a`.
+
+    A name without a slash is returned as it is.
+    """
     return store.partition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""One batch of the stream: new entries of each sandbox folded with its saved state, one sandbox per task."""
+"""One batch of the stream: new entries of each sandbox applied to its saved state, one sandbox per task."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ STATES_DDL = "sandbox STRING, true_to BIGINT, state BINARY"
 
 
 def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: str, source: dict[str, Any]) -> None:
-    """The stream's next batch is added to the result at `out`, unless it was added before."""
+    """Add the stream's next batch to the result at `out`, unless it was added before."""
     stream = result_store.checkpoint_of(Path(checkpoint))
     assert stream is not None, "Spark writes it before the first batch"
     position = Place(stream, batch)
@@ -58,7 +58,7 @@ def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: st
 
 
 def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
-    """One sandbox: its rows of all tables, and one with its saved state."""
+    """Return the new rows of one sandbox, for all tables, and one row with its saved state."""
     if entries.num_rows == 0:
         return _with_nulls(states, STATE)
     fold = fold_json.load(states.column(STATE)[0].as_py()) if states.num_rows else Fold()
@@ -72,7 +72,7 @@ def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
 
 
 def rows_of(made: pa.Table, name: str, columns: list[str]) -> pa.Table:
-    """One of the tables, in order."""
+    """Return the rows of one table, sorted."""
     rows = made.filter(pc.equal(made.column("table"), name)).select(columns)
     return rows if name == STATE else rows.sort_by([(column, "ascending") for column in COLUMNS[:5]])
 
@@ -86,7 +86,7 @@ def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
 
 
 def _with_nulls(table: pa.Table, name: str) -> pa.Table:
-    """Return the table with null columns for the missing ones, and its name in the column `table`."""
+    """Return the table with the columns of `BOTH`: null columns for missing ones, and `name` in the column `table`."""
     count = table.num_rows
     arrays = [
         pa.array([name] * count, pa.string())

@@ -1,4 +1,4 @@
-"""A fold as JSON, so that the next batch continues it."""
+"""A `Fold` as JSON, so that the next batch can continue it."""
 
 import orjson
 
@@ -9,7 +9,7 @@ from sandbox.pipeline.lag.rows import Roll
 
 
 def dump(fold: Fold) -> bytes:
-    """Emitted rows are not part of it."""
+    """Return the state of the fold as JSON, without the emitted rows."""
     state = fold.state
     return orjson.dumps(
         {

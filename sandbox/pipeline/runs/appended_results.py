@@ -1,6 +1,6 @@
-"""Appending to a result: its rows say how far it goes, and its files become links beside those of the new rows.
+"""Appending to a result: new rows go beside the old ones, whose files become links.
 
-No position is kept beside a result: what is read next is computed from the largest queue offset of each queue in it.
+No position is stored beside a result: the next read starts after the largest queue offset of each queue in its rows.
 """
 
 import os
@@ -24,18 +24,22 @@ MESSAGES = "messages"
 
 
 class OtherResult(SandboxError):
-    """Rows cannot be appended to what is there; the sentence says why."""
+    """Error: rows cannot be appended to the existing result; the sentence says why."""
 
 
 class Before(NamedTuple):
-    """The result that is there, and its rows."""
+    """The existing result and its rows."""
 
     table: results.Table
     rows: "DataFrame"
 
 
 def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: str) -> Before | None:
-    """None: there is none yet, or one without a file.  `kind`: format.  Raises OtherResult, CorruptRecord."""
+    """Return the existing result to append to, or None if there is none yet or none with a file.
+
+    `kind`: format.  Raises OtherResult if it is of another job, other stores or another format, CorruptRecord if its
+    manifest is damaged.
+    """
     manifest = results.manifest_of(out)
     if manifest is None:
         return None
@@ -63,7 +67,7 @@ def before(session: "SparkSession", out: Path, stores: Mapping[str, str], kind: 
 
 
 def read(session: "SparkSession", out: Path, table: results.Table) -> "DataFrame":
-    """A table of Parquet files, some of whose columns may be in their directories' names."""
+    """Return a table of Parquet files, some of whose columns may be in the names of their directories."""
     path = out / table.path
     if not table.partitions:
         return session.read.option("recursiveFileLookup", "true").parquet(str(path))
@@ -74,7 +78,10 @@ def read(session: "SparkSession", out: Path, table: results.Table) -> "DataFrame
 
 
 def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """The source's `startingOffsets`, of the queues that are asked for."""
+    """Return the store source's option `startingOffsets` that continues after these rows.
+
+    Only stores, topics and queues that the options select are in it; without rows it is `earliest`.
+    """
     from pyspark.sql import functions as f
 
     keys = [*([STORE] if STORE in rows.columns else []), "topic", "queueId"]
@@ -90,7 +97,7 @@ def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, 
 
 
 def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
-    """Raises OtherResult."""
+    """Raise OtherResult if the columns or types of the old and the new rows differ."""
     old_types, new_types = (
         {field.name: field.dataType.simpleString() for field in schema.fields} for schema in (old, new)
     )
@@ -102,7 +109,7 @@ def check_columns(out: Path, old: "StructType", new: "StructType") -> None:
 
 
 def check_unchanged(out: Path, manifest: results.Manifest | None) -> None:
-    """Raises OtherResult where another run's result took the place of the one that this run goes on from."""
+    """Raise OtherResult if another run replaced the result that this run continues."""
     if results.manifest_of(out) != manifest:
         raise OtherResult(
             f"Another run changed the result in {out} at the same time. Nothing was appended: run the job again."
@@ -110,7 +117,7 @@ def check_unchanged(out: Path, manifest: results.Manifest | None) -> None:
 
 
 def joined(out: Path, made: Mapping[str, results.Table]) -> dict[str, results.Table]:
-    """The tables with what was there before them."""
+    """Return the tables of a run with the earlier tables of the same names added in front."""
     manifest = results.manifest_of(out)
     old = {} if manifest is None else manifest.tables
     return {name: _joined(out, old[name], table) if name in old else table for name, table in made.items()}

@@ -1,4 +1,4 @@
-"""The error of a failed run as one sentence for users."""
+"""Errors of failed runs as sentences for users."""
 
 import errno
 import re
@@ -59,7 +59,10 @@ _JAVA_SAYS = (re.compile(r'Exception in thread "main" [\w.$]+: (.+)'), re.compil
 
 
 def sentence_of(error: BaseException, *, log: str = "") -> str:
-    """The engine's own sentences unchanged, Spark's in one line.  `log`: the end of the process's standard error."""
+    """Return the error of a failed run as one sentence: the engine's own unchanged, Spark's shortened to one line.
+
+    `log`: the end of the process's standard error.
+    """
     if isinstance(error, SandboxError | WrongOption):
         return str(error)
     if isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
@@ -86,7 +89,7 @@ def sentence_of(error: BaseException, *, log: str = "") -> str:
 
 
 def last_words(descriptor: int) -> str:
-    """The end of the file behind this descriptor; empty where it is no file."""
+    """Return the end of the file behind this descriptor; empty if the descriptor is no file."""
     path = Path(f"/proc/self/fd/{descriptor}")
     try:
         if not path.is_file():
@@ -104,7 +107,7 @@ def _about_file(error: OSError) -> str:
 
 
 def _not_begun(log: str) -> str:
-    """Java ended before there was a session: the reason is on its standard error."""
+    """Return the sentence for a Java process that ended before a session existed; its standard error has the reason."""
     for pattern in _JAVA_SAYS:
         if sentences := pattern.findall(log):
             return f"Spark did not start: {str(sentences[-1]).strip().rstrip('.')[:LONGEST]}."

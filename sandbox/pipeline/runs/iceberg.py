@@ -4,9 +4,9 @@
     <out>/iceberg/messages/data/<first run>/<run>/*.parquet
     <out>/iceberg/messages/metadata/                      Iceberg's own
 
-A run's directory is moved there in one step and its files are committed as one snapshot; without `append` that snapshot
-has no other rows.  Files of earlier snapshots stay: to expire those is maintenance of the table.  What a crash left
-between the two steps is committed by the next append, which goes on behind it.
+A run's directory is moved there in one step and its files are committed as one snapshot; without `append` that
+snapshot has no other rows.  Files of earlier snapshots stay: to expire those is maintenance of the table.  If a
+crash left rows between the two steps, the next append commits them and continues after them.
 """
 
 import os
@@ -30,17 +30,20 @@ CATALOG_FILE = "catalog.db"
 
 
 class NoIceberg(SandboxError):
-    """The table cannot be made; the sentence says why."""
+    """Error: the Iceberg table cannot be made; the sentence says why."""
 
 
 def check() -> None:
-    """Raises NoIceberg where its package is not installed."""
+    """Raise NoIceberg if the package pyiceberg is not installed."""
     if find_spec("pyiceberg") is None:
         raise NoIceberg("Iceberg needs the package pyiceberg. Install queueviz[iceberg].")
 
 
 def registered(out: Path, run: str, name: str, new: results.Table, *, append: bool) -> results.Table:
-    """The table with these rows in its newest snapshot.  Raises NoIceberg, and then nothing is changed."""
+    """Register the Parquet files of `new` as the newest snapshot of table `name` and return the table.
+
+    Without `append` the snapshot has no other rows.  Raises NoIceberg, and then nothing is changed.
+    """
     import pyarrow.parquet
 
     old = _before(out, name) if append else None
@@ -79,7 +82,10 @@ def _commit(home: Path, name: str, schema: "pa.Schema", generation: Path, *, app
 
 @contextmanager
 def opened(home: Path, name: str, schema: "pa.Schema", properties: Mapping[str, str] = {}) -> "Iterator[Table]":
-    """The table of this name in `home`, made with these columns and properties where there is none."""
+    """Open the Iceberg table of this name in `home`.
+
+    Create it with these columns and properties if it does not exist.
+    """
     from pyiceberg.catalog.sql import SqlCatalog
 
     catalog = SqlCatalog(CATALOG, uri=f"sqlite:///{home / CATALOG_FILE}", warehouse=f"file://{home}")
@@ -108,7 +114,7 @@ def _change(table: "Table", change: "Transaction", schema: "pa.Schema", files: l
 
 
 def _filled(directory: Path) -> list[str]:
-    """Addresses of its files with rows."""
+    """Return the addresses of the Parquet files in the directory that have rows."""
     import pyarrow.parquet
 
     return [

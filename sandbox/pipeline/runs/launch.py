@@ -1,7 +1,7 @@
 """The child process with Spark: start, orders and reports.
 
-It reads orders and prints reports, both as JSON, one a line; all other output goes to its standard error.  Nothing of
-Spark is imported here.
+The child reads orders and prints reports, both as JSON, one a line; all other output goes to its standard error.
+This module imports nothing of Spark.
 
     order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {},
             "sealed": {name: dir}}, {"cancel": run} or {"end": run} for one that follows
@@ -39,7 +39,7 @@ SECOND_COMPILER_LATE = " ".join(
 
 
 class Report(TypedDict):
-    """A line of Spark's process about a run."""
+    """A report of the child process about a run, one line of its output."""
 
     run: str
     state: str
@@ -52,7 +52,10 @@ class Report(TypedDict):
 
 
 class Order(NamedTuple):
-    """One run.  `sealed`: where sealed log files of a store are, or are to go."""
+    """An order to the child process: one run.
+
+    `sealed`: by store, the directory for sealed log files, existing or not.
+    """
 
     run: str
     job: str
@@ -64,7 +67,7 @@ class Order(NamedTuple):
 
 
 class Child:
-    """The child process.  Use it as a context manager: at the end it is asked to exit."""
+    """The child process.  Use it as a context manager: leaving it asks the process to exit."""
 
     _ends_within_s = GOODBYE_S
 
@@ -77,9 +80,10 @@ class Child:
         errors: IO[bytes] | None = None,
         reads_few: bool = False,
     ) -> None:
-        """`home`: a directory of ours for scratch files; `reads_few`: all its runs do (`small_runs.is_few`).
+        """Start the process.
 
-        Raises NoJava, and NoSpark where there is none.
+        `home`: a directory of ours for scratch files.  `reads_few`: all its runs read few bytes
+        (`small_runs.is_few`).  Raises NoJava or NoSpark if either is not installed.
         """
         look_for(where, environment)
         arguments = [sys.executable, "-m", "sandbox.pipeline"]
@@ -126,7 +130,7 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """As in `subprocess`: minus the signal that ended it; None while it runs."""
+        """The exit code as in `subprocess`: negative is the signal that ended the process; None while it runs."""
         return self._process.poll()
 
     def order(self, order: Order) -> None:
@@ -140,7 +144,7 @@ class Child:
         self._say({"end": run})
 
     def reports(self) -> Iterator[Report]:
-        """Its reports, in order; ends with the process."""
+        """Yield the reports in order until the process ends."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             yield orjson.loads(line)
@@ -169,7 +173,7 @@ class Child:
 
 
 def environment_of(environment: Mapping[str, str], home: Path) -> dict[str, str]:
-    """Return the child's environment: Java, our own Python in the workers too, and all sockets on this machine only.
+    """Return the child's environment: Java, this Python for the workers too, and all sockets on this machine only.
 
     The path of our code is not set: workers get it from the session (`session.packed`).
     """
@@ -185,7 +189,10 @@ def environment_of(environment: Mapping[str, str], home: Path) -> dict[str, str]
 
 
 def spark_home(beside: Path) -> str:
-    """PySpark's own directory, except `work`, where workers on this machine store received files."""
+    """Fill the directory `beside` with links to PySpark's own files and return its path.
+
+    The directory `work` is left out: there, workers on this machine store received files.
+    """
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.submodule_search_locations is not None

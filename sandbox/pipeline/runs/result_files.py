@@ -1,4 +1,4 @@
-"""A table as files of a run: Parquet unchanged, or text formats with what they cannot hold written as text.
+"""Tables as files of a run: Parquet unchanged, or text formats, where values without a text form are converted.
 
 `ndjson`: one line a row, binary values as base64 (RFC 4648, without line breaks).  `csv` (RFC 4180): the same, and
 maps, structures and lists as JSON.
@@ -18,7 +18,7 @@ FORMATS = ("ndjson", "csv", "parquet")
 
 
 def write(table: "DataFrame", out: Path, path: str, kind: str, partition_by: Sequence[str] = ()) -> Table:
-    """Into `path` below `out`; rows are counted while writing."""
+    """Write the table to `path` below `out` in the format `kind` and return its row count, counted while writing."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 

@@ -1,4 +1,4 @@
-"""Results of a run: Parquet tables and a manifest; the last good result stays until a new one is complete.
+"""Results of a run: Parquet tables and a manifest.  The last good result stays until a new one is complete.
 
     <out>/manifest.json            {"job", "run", "tables": {name: {"path", "rows", "malformed", "partitions"}},
                                     "true_to", "made_ms", "source"}
@@ -21,9 +21,11 @@ NAME = "manifest.json"
 
 
 class Table(NamedTuple):
-    """`path` is relative to the result's directory; `malformed` rows' bodies could not be read, None without bodies.
+    """A table of a result.
 
-    `partitions`: columns (and their types) that are in the names of directories, `topic=orders`, and not in the files.
+    `path` is relative to the result's directory.  `malformed`: number of rows whose bodies could not be read, None
+    without bodies.  `partitions`: columns (and their types) that are in the names of directories, `topic=orders`,
+    and not in the files.
     """
 
     path: str
@@ -33,7 +35,10 @@ class Table(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """`true_to`: seq of the last journal entry read, by sandbox; empty for a store alone."""
+    """The manifest of a result.  `true_to`: by sandbox, the number of the last journal entry read.
+
+    Empty for a store alone.
+    """
 
     job: str
     run: str
@@ -44,7 +49,7 @@ class Manifest(NamedTuple):
 
 
 def publish(out: Path, manifest: Manifest) -> None:
-    """Make this the result; earlier runs are deleted."""
+    """Make this manifest the result and delete earlier runs."""
     plain = {**manifest._asdict(), "tables": {name: table._asdict() for name, table in manifest.tables.items()}}
     draft = out / f"{NAME}.{manifest.run}"
     draft.write_bytes(orjson.dumps(plain, option=orjson.OPT_INDENT_2))
@@ -60,7 +65,7 @@ def discard(out: Path, run: str) -> None:
 
 
 def manifest_of(out: Path) -> Manifest | None:
-    """The last good result; None before the first.  Raises CorruptRecord."""
+    """Return the manifest of the last good result, or None before the first.  Raises CorruptRecord if it is damaged."""
     try:
         plain: Mapping[str, Any] = orjson.loads((out / NAME).read_bytes())
         tables = {name: Table(**table) for name, table in plain["tables"].items()}
@@ -72,7 +77,10 @@ def manifest_of(out: Path) -> Manifest | None:
 
 
 def table_at(out: Path | str, name: str) -> Path:
-    """The directory of a table's files, as pandas, pyarrow or DuckDB read it.  Raises CorruptRecord, and KeyError."""
+    """Return the directory of a table's files, for pandas, pyarrow or DuckDB.
+
+    Raises CorruptRecord if the manifest is damaged, KeyError if the result or the table does not exist.
+    """
     manifest = manifest_of(Path(out))
     if manifest is None or name not in manifest.tables:
         raise KeyError(

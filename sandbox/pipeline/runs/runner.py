@@ -1,4 +1,4 @@
-"""Executes runs one after the other on one session: progress, errors as sentences, the last good result kept."""
+"""The execution of runs one after the other in one session, with progress reports and errors as sentences."""
 
 import shutil
 import subprocess
@@ -32,7 +32,7 @@ Report = Callable[[dict[str, Any]], None]
 
 
 class Runner:
-    """`report` is called with the reports described in `launch`, from two threads."""
+    """Executor of runs; it calls `report` with the reports that `launch` describes, from two threads."""
 
     def __init__(self, report: Report, *, master: str | None, remote: str | None) -> None:
         self._lock = threading.Lock()
@@ -45,7 +45,7 @@ class Runner:
         self.is_useless = False  # its Spark has ended; another process is needed
 
     def run(self, order: Order) -> None:
-        """Runs to its end, with any result."""
+        """Execute one run to its end and report its result, cancellation or failure."""
         if order.run in self._cancelled:
             self._report(order.run, state="cancelled")
             return
@@ -140,11 +140,11 @@ class Runner:
             self._session.interruptTag(tag_of(run))
 
     def end(self, run: str) -> None:
-        """End a run that follows; it is done then, not cancelled."""
+        """End a run that follows; its state is then done, not cancelled."""
         self._ending.add(run)
 
     def close(self, archive: Path | None = None) -> None:
-        """`archive`: what its Java was asked to write at its end (`java_classes`)."""
+        """Stop the session.  `archive`: the draft that its Java writes at its end (`java_classes`)."""
         if self._session is None or self.is_useless:
             return
         java = java_of(self._session)
@@ -153,7 +153,7 @@ class Runner:
             keep(archive, java, is_wanted=self._has_done)
 
     def _opened(self, kept: Path) -> "SparkSession":
-        """`kept`: where the run may store intermediate tables."""
+        """Return the session, opened at the first run.  `kept`: directory for the intermediate tables of this run."""
         from sandbox.pipeline.session import keep_in_files, open_session
 
         if self._session is None:
@@ -167,11 +167,14 @@ class Runner:
 
 
 class Cancelled(Exception):
-    """Cancelled between Spark jobs, when there was nothing to interrupt."""
+    """Raised when a run is cancelled between Spark jobs, where Spark has nothing to interrupt."""
 
 
 class Progress:
-    """Reports stages and tasks during a run.  A Connect server has none: then only that it runs."""
+    """Reports of stages and tasks during a run.
+
+    A Connect server does not report them: then the reports have only the state.
+    """
 
     def __init__(self, session: "SparkSession", run: str, report: Callable[..., None]) -> None:
         self._session, self._run, self._report = session, run, report
@@ -204,7 +207,7 @@ class Progress:
 
 
 def job_of(order: Order) -> Job:
-    """Raises WrongOption."""
+    """Return the job of an order.  Raises WrongOption for an unknown job, option or format."""
     job = JOBS.get(order.job)
     if job is None:
         raise WrongOption(f"No job {order.job}. Jobs are: {', '.join(sorted(JOBS))}.")
@@ -220,13 +223,13 @@ def format_of(job: Job, options: Mapping[str, str]) -> str:
 
 
 def has_ended(session: "SparkSession | None") -> bool:
-    """Return whether the session's Java process, if we started it, has ended."""
+    """Return True if this process started the session's Java process and that has ended."""
     process = java_of(session)
     return process is not None and process.poll() is not None
 
 
 def java_of(session: "SparkSession | None") -> "subprocess.Popen[bytes] | None":
-    """The process we started for it; None of a Connect session."""
+    """Return the Java process that this process started for the session; None for a Connect session."""
     process: subprocess.Popen[bytes] | None = getattr(
         getattr(getattr(session, "_sc", None), "_gateway", None), "proc", None
     )
@@ -234,7 +237,7 @@ def java_of(session: "SparkSession | None") -> "subprocess.Popen[bytes] | None":
 
 
 def make_room(out: Path) -> None:
-    """Create the result's directory.  Raises WrongOption where there is a file, OSError where it cannot be created."""
+    """Create the result's directory.  Raises WrongOption if a file has its name, OSError if it cannot be created."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -242,14 +245,14 @@ def make_room(out: Path) -> None:
 
 
 def ends_of(source: Source) -> dict[str, int]:
-    """The last entry of each journal at the start of the run; later ones are for the next run."""
+    """Return the number of each journal's last entry at the start of the run; later entries are for the next run."""
     return {sandbox: seq for sandbox, directory in source.journals.items() if (seq := end_of(directory)) is not None}
 
 
 def end_of(directory: Path) -> int | None:
-    """Return the last entry's number.  None: the journal is empty.
+    """Return the number of the journal's last entry, or None if the journal is empty.
 
-    If the end is not an entry, return EVERYTHING: the job reads all, and reports what is wrong with that journal.
+    If the last line is not an entry, return EVERYTHING: the job reads all and reports the fault of that journal.
     """
     try:
         seq = last_seq(directory)

@@ -3,9 +3,10 @@
     <directory>/iceberg/catalog.db            catalog `queueviz` in SQLite, table `queueviz.messages`
     <directory>/iceberg/messages/metadata/    Iceberg's own
 
-Its files are those that jobs read instead of log files, and every run that seals into the directory keeps it so: what
-leaves and what comes is one snapshot.  A file that the table names is removed only after a snapshot without it, so that
-a run killed at any step leaves the old table or the new one, whole.  Readers of earlier snapshots miss such files.
+The table consists of the Parquet files that jobs read instead of log files.  Every run that seals into the directory
+keeps it so: removed and added files are one snapshot.  A file that the table names is removed only after a snapshot
+without it, so that a run killed at any step leaves the old table or the new one, whole.  Readers of earlier
+snapshots miss such files.
 """
 
 import errno
@@ -41,20 +42,23 @@ class Kept(NamedTuple):
 
 
 def is_in(directory: Path) -> bool:
-    """Return whether the directory has a table of its sealed files."""
+    """Return True if the directory has an Iceberg table of its sealed files."""
     return (directory / ICEBERG / CATALOG_FILE).exists()
 
 
 def named(directory: Path, root: Path) -> set[str]:
-    """Names of its files; the table is made where there is none.  Raises NoIceberg, or OSError."""
+    """Return the names of the Parquet files in the table; create the table if it does not exist.
+
+    Raises NoIceberg, or OSError.
+    """
     with _table(directory, root) as table:
         return {Path(file.file_path).name for file in _files(table)}
 
 
 def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
-    """Makes it the table of the rows of these sealed files alone.
+    """Make the table consist of these sealed files alone, in one snapshot.
 
-    Raises NoIceberg, also where one that is new to it is damaged, or OSError; the table is as it was then.
+    Raises NoIceberg, also if a file that is new to the table is damaged, or OSError; the table is then unchanged.
     """
     from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
@@ -81,7 +85,7 @@ def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
 
 
 def kept(directory: Path, root: Path) -> Kept:
-    """Raises NoIceberg, or OSError."""
+    """Return the content of the newest snapshot.  Raises NoIceberg, or OSError."""
     with _table(directory, root) as table:
         files, snapshot = _files(table), table.current_snapshot()
         return Kept(
@@ -122,7 +126,10 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
 
 
 def _check_pages(path: Path) -> None:
-    """Readers of the table do not compare checksums of pages.  Raises NoIceberg."""
+    """Raise NoIceberg if a page of the file is damaged.
+
+    Readers of the table do not compare checksums of pages.
+    """
     import pyarrow.parquet as pq
 
     try:

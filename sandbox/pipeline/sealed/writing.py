@@ -1,7 +1,7 @@
-"""Seals one log file: audits it, writes its rows as Parquet, and its entry when they are safe on the disk.
+"""The sealing of one log file: audit it, write its rows as Parquet, then its entry once the rows are on the disk.
 
-Killed at any step it leaves a whole entry or none: files are written under a draft's name, synced, and renamed into
-place, the rows before the entry.
+A run killed at any step leaves a complete entry or none.  Files are written under a draft's name, synced, and
+renamed, the rows before the entry.
 """
 
 import os
@@ -52,7 +52,10 @@ SEALED, REFUSED = "sealed", "refused"
 
 
 class Outcome(NamedTuple):
-    """`state`: `sealed`, or `refused` for the reason `why`; the log file is read as before then."""
+    """The result for one log file.
+
+    `state`: `sealed`, or `refused` for the reason `why`; a refused log file is read from the log as before.
+    """
 
     store: str
     log_start: int
@@ -63,7 +66,10 @@ class Outcome(NamedTuple):
 
 
 def seal(task: Task) -> Outcome:
-    """Raises nothing but what ends the process: a file that cannot be sealed is refused, and read as before."""
+    """Seal one log file and return the outcome.
+
+    A file that cannot be sealed is refused and read as before; only errors that end the process are raised.
+    """
     drafts: list[Path] = []
     try:
         return _seal(task, drafts)
@@ -79,7 +85,7 @@ def seal(task: Task) -> Outcome:
 
 
 class _Refused(Exception):
-    """The reason."""
+    """Raised with the reason why a log file is not sealed."""
 
 
 def _seal(task: Task, drafts: list[Path]) -> Outcome:
@@ -128,16 +134,16 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
 
 
 def wait_a_tick(path: str) -> None:
-    """A write within a tick of the last one would leave the file's times as they are."""
+    """Wait until a write to the file would change its times, which have the resolution of one tick."""
     left_ns = TICK_NS - (time.time_ns() - state_of(path).ctime_ns)
     if 0 < left_ns <= TICK_NS:
         time.sleep(left_ns / 1e9)
 
 
 def _must_be_sound(task: Task, part: Part) -> None:
-    """Refuse a log file with audit findings, or with records that are not in their queues yet.  Raises _Refused.
+    """Raise _Refused if the log file has audit findings, or records that are not yet in their queues.
 
-    The reader of damaged files reads it instead.
+    Such a file is read by the reader of damaged files instead.
     """
     if part.found:
         raise _Refused(f"the audit reports: {part.found[0].says}")
@@ -162,7 +168,7 @@ def _pages_end(path: Path) -> int:
 
 
 def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches of a row group together."""
+    """Yield tables of consecutive batches, each as large as one row group."""
     held: list[pa.RecordBatch] = []
     for batch in made:
         if held and (
@@ -177,8 +183,10 @@ def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _draft_of(path: Path, drafts: list[Path]) -> Path:
-    """No other process writes it: where an executor counts as lost, its task may go on beside the one that replaces it,
-    on another machine or in another container, with the same process id.
+    """Return a draft path that no other process writes, and add it to `drafts`.
+
+    If Spark takes an executor for lost, its task may continue beside the one that replaces it: on another machine or
+    in another container, with the same process id.
     """
     draft = path.with_name(f"{DRAFT}{path.name}.{platform.node()}.{os.getpid()}")
     drafts.append(draft)
@@ -186,7 +194,7 @@ def _draft_of(path: Path, drafts: list[Path]) -> Path:
 
 
 def _put(draft: Path, path: Path) -> None:
-    """Into place, safe from a power cut."""
+    """Rename the draft to its final path, synced before and after, so that a power cut loses nothing."""
     _sync(draft)
     os.replace(draft, path)
     _sync(path.parent)

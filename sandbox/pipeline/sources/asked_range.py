@@ -1,4 +1,4 @@
-"""Check that requested offsets are a range of their queue: an empty result would not show what is wrong."""
+"""Check that requested offsets are a range of their queue, because an empty result would not show the mistake."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -16,10 +16,10 @@ def check_range(
     *,
     fail_on_data_loss: bool,
 ) -> None:
-    """`starting`, `ending`: by options, special offsets (below 0) among them; `ends`: of the queues now.
+    """Raise StoreError if a start is after the requested end or, with `fail_on_data_loss`, after the queue's end.
 
-    Raises StoreError for a start after the end that was asked for and, where lost messages are a failure, after the
-    end of the queue.
+    `starting`, `ending`: offsets from the options, special ones (below 0) among them.  `ends`: current ends of the
+    queues.
     """
     for queue, start in starting.items():
         end, high = ending.get(queue, -1), ends.get(queue)

@@ -15,9 +15,9 @@ UNITS_MS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_0
 
 
 class Pace(NamedTuple):
-    """The limits of a stream, over all queues together.
+    """The limits of a stream's batches, over all queues together; None is no limit.
 
-    `most`: messages per batch.  `delay_ms`: how long fewer than `least` messages may wait.  None: no limit.
+    `most`: messages per batch.  `delay_ms`: longest wait of fewer than `least` messages.
     """
 
     most: int | None = None
@@ -26,7 +26,7 @@ class Pace(NamedTuple):
 
 
 def pace_of(options: Mapping[str, str]) -> Pace:
-    """Raises ValueError."""
+    """Return the batch limits of these options.  Raises ValueError if one is invalid."""
     most, least = count_of(options, "maxOffsetsPerTrigger"), count_of(options, "minOffsetsPerTrigger")
     if most == 0:
         raise ValueError("Option maxOffsetsPerTrigger must be 1 or more: with 0 no message would be read.")
@@ -40,6 +40,6 @@ def pace_of(options: Mapping[str, str]) -> Pace:
 
 
 def no_pace(options: Mapping[str, str]) -> None:
-    """Refuse these options for a batch read.  Raises ValueError."""
+    """Raise ValueError if options of a batch read contain limits of a stream."""
     if names := [name for name in PACE if name in options]:
         raise ValueError(f"Option {names[0]} needs a stream: a batch read has no triggers.")

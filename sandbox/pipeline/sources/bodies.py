@@ -1,8 +1,9 @@
-"""Bodies of messages as columns: JSON objects, Avro records or text, with what is none of that kept apart.
+"""Bodies of messages as columns: JSON objects, Avro records or text; bodies of no such form are kept apart.
 
-A Python data source has to know its columns before it reads, so this is a function of rows that have been read.  The
-column `body` goes, and for it come the body's fields and `_malformed`: the whole body where it cannot be read that way,
-and then every field is null; else null.  A field called like a column of the message is `body_<name>`.
+A Python data source has to declare its columns before it reads, so this is a function of rows that have been read.
+The body's fields and `_malformed` replace the column `body`.  `_malformed` is the whole body if it cannot be read
+that way, and then every field is null; otherwise it is null.  A field with the name of a column of the message
+becomes `body_<name>`.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -24,14 +25,20 @@ _TEXT = "_text"
 
 
 class Bodies(NamedTuple):
-    """`schema`: columns of JSON, also as DDL, and a schema's JSON of Avro; None: as the bodies are, or none."""
+    """The format of bodies.
+
+    `schema`: columns of JSON, also as DDL, or the JSON of an Avro schema; None to infer it or if the format has none.
+    """
 
     kind: str
     schema: "StructType | str | None" = None
 
 
 def bodies_of(options: Mapping[str, str]) -> Bodies | None:
-    """Options `body` and `bodySchema`; None: bodies stay as they are.  Raises WrongBodies."""
+    """Return the format in the options `body` and `bodySchema`.
+
+    None if bodies stay as they are.  Raises WrongBodies.
+    """
     schema = options.get("bodySchema") or None
     if not options.get("body"):
         if schema is not None:
@@ -47,7 +54,7 @@ def bodies_of(options: Mapping[str, str]) -> Bodies | None:
 
 
 def with_bodies(rows: "DataFrame", bodies: Bodies | None) -> "DataFrame":
-    """`rows` have a column `body` of bytes.  Raises WrongBodies."""
+    """Return the rows with columns for their bodies; `rows` have a column `body` of bytes.  Raises WrongBodies."""
     if bodies is None:
         return rows
     if bodies.kind == "avro":
@@ -56,7 +63,7 @@ def with_bodies(rows: "DataFrame", bodies: Bodies | None) -> "DataFrame":
 
 
 def fields_in(schema: "StructType") -> "StructType":
-    """The fields of bodies in a table that `with_bodies` made."""
+    """Return the fields of bodies in a table that `with_bodies` made."""
     from pyspark.sql.types import StructField, StructType
 
     own = {STORE, MALFORMED, *SCHEMA.names} - {BODY}
@@ -78,7 +85,7 @@ def _with_text(rows: "DataFrame") -> "DataFrame":
 
 
 def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
-    """Read the bodies as JSON.
+    """Return the rows with columns for their JSON bodies.
 
     Each is parsed inside an outer object, so that a body with text after its own object is malformed too.
     """
@@ -132,7 +139,7 @@ def _of_ddl(ddl: str) -> "StructType":
 
 
 def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-    """Field → column.  Raises WrongBodies where two would be one."""
+    """Return the column name of each field.  Raises WrongBodies if two fields would have the same column."""
     taken = {MALFORMED, *(name.lower() for name in columns if name != BODY)}
     names: dict[str, str] = {}
     for field in fields:
@@ -144,7 +151,7 @@ def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
 
 
 def _text() -> "Column":
-    """Null where it is no UTF-8."""
+    """Return the body as text, null if it is not UTF-8."""
     from pyspark.sql import functions as f
 
     return f.try_validate_utf8(f.col(BODY).cast("string"))

@@ -1,4 +1,4 @@
-"""The way to a running cluster, from the options of a source or sink: name servers, keys, TLS."""
+"""Access to a running cluster, from the options of a source or sink: name servers, keys, TLS."""
 
 import ssl
 from collections.abc import Mapping
@@ -9,7 +9,10 @@ ACCESS = ("names", "accessKey", "secretKey", "tls")
 
 
 class Access(NamedTuple):
-    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: all connections."""
+    """Access to a cluster.  `name_servers`: `host:port`.
+
+    With both keys every request is signed (ACL of 4.x).  `tls`: all connections use TLS.
+    """
 
     name_servers: tuple[str, ...]
     access_key: str = ""
@@ -17,14 +20,15 @@ class Access(NamedTuple):
     tls: bool = False
 
     def __repr__(self) -> str:
-        """Without the secret: plans and errors may be logged."""
+        """Return the text without the secret key: plans and errors may be logged."""
         return f"Access({';'.join(self.name_servers)}, access_key={self.access_key!r}, tls={self.tls})"
 
     @property
     def context(self) -> ssl.SSLContext | None:
-        """A node must show a certificate the machine trusts (SSL_CERT_FILE names a cluster's own authority).
+        """The TLS context, or None without TLS.
 
-        The name in it is not checked: brokers are known by the addresses of their name server.
+        A node must show a certificate that the machine trusts (SSL_CERT_FILE names a cluster's own authority).  The
+        name in the certificate is not checked, because name servers list brokers by address.
         """
         if not self.tls:
             return None
@@ -34,7 +38,7 @@ class Access(NamedTuple):
 
 
 def access_of(options: Mapping[str, str]) -> Access:
-    """Raises ValueError with a sentence."""
+    """Return the access of these options.  Raises ValueError with a sentence."""
     names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
     if not names:
         raise ValueError("The option names is missing. Set it to the name servers, such as 127.0.0.1:9876.")
@@ -49,7 +53,7 @@ def access_of(options: Mapping[str, str]) -> Access:
 
 
 def truth_of(option: str, text: str) -> bool:
-    """Raises ValueError."""
+    """Return the boolean of an option's text.  Raises ValueError if it is neither true nor false."""
     if (word := text.strip().lower()) not in ("true", "false"):
         raise ValueError(f"Option {option} must be true or false, not {text.strip()}.")
     return word == "true"

@@ -1,4 +1,4 @@
-"""Options of the source `rocketmq`, which are named as the Kafka source names them; every error is one sentence."""
+"""Options of the source `rocketmq`, named as the Kafka source names them; every error is one sentence."""
 
 import re
 from collections.abc import Mapping
@@ -35,14 +35,14 @@ Offsets = dict[MessageQueue, int]
 
 
 class Chosen(NamedTuple):
-    """Which queues: of these topics, of topics whose whole name the pattern matches, or just these."""
+    """The chosen queues: all of these topics, all of topics whose whole name matches the pattern, or just `queues`."""
 
     topics: tuple[str, ...] = ()
     pattern: "re.Pattern[str] | None" = None
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """Return whether the pattern matches.
+        """Return True if the pattern matches the topic.
 
         Topics of groups (retries, dead letters) match only if the pattern begins with %.
         """
@@ -51,18 +51,18 @@ class Chosen(NamedTuple):
         return not of_group and self.pattern.fullmatch(topic) is not None
 
     def has(self, queue: MessageQueue) -> bool:
-        """Return whether the queue is chosen, given that its topic is."""
+        """Return True if the queue is chosen, given that its topic is."""
         return self.queues is None or queue in self.queues
 
     def includes(self, queue: MessageQueue) -> bool:
-        """Return whether a queue of any topic is chosen."""
+        """Return True if a queue of any topic is chosen."""
         return (
             self.matches(queue.topic) if self.pattern is not None else (queue.topic in self.topics and self.has(queue))
         )
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of the source."""
 
     access: Access
     chosen: Chosen
@@ -76,7 +76,7 @@ class Asked(NamedTuple):
 
 
 def schema_of(options: Mapping[str, str]) -> str:
-    """As DDL.  Raises ValueError for an unknown option or column."""
+    """Return the schema of the rows as DDL.  Raises ValueError for an unknown option or column."""
     check_names(options, NAMES)
     return ", ".join(f"{name} {DDL[SCHEMA.field(name).type]}" for name in _columns(None, options))
 
@@ -93,7 +93,7 @@ def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> 
 
 
 def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
-    """Raises ValueError."""
+    """Return the parsed options of a stream.  Raises ValueError."""
     if "endingOffsets" in options:
         raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     return _asked(options, schema, "latest")
@@ -115,7 +115,7 @@ def _asked(options: Mapping[str, str], schema: "StructType | None", starting: st
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
-    """Exactly one of the three options says which queues.  Raises ValueError."""
+    """Return the queues that one of the three options chooses.  Raises ValueError unless exactly one is set."""
     names = [name for name in TOPICS if name in options]
     if len(names) != 1:
         problem = " and ".join(names) + " are set" if names else "none is set"
@@ -134,7 +134,7 @@ def chosen_of(options: Mapping[str, str]) -> Chosen:
 
 
 def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | Offsets:
-    """`earliest`, `latest` or offsets by queue.  Raises ValueError."""
+    """Return the value of an option: `earliest`, `latest` or offsets by queue.  Raises ValueError."""
     text = options.get(option, default).strip()
     if text in ("earliest", "latest"):
         return text
@@ -147,7 +147,7 @@ def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | O
 
 
 def position_of(value: Any) -> Offsets:
-    """Offsets by queue from JSON `{topic: {"broker-a:0": offset}}`.  Raises ValueError for another shape."""
+    """Return offsets by queue from JSON `{topic: {"broker-a:0": offset}}`.  Raises ValueError for another shape."""
     offsets: Offsets = {}
     for topic, queues in _table(value):
         for name, offset in _table(queues):
@@ -158,7 +158,7 @@ def position_of(value: Any) -> Offsets:
 
 
 def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
-    """The inverse of `position_of`, in a fixed order."""
+    """Return the offsets as JSON values, in a fixed order; the inverse of `position_of`."""
     topics: dict[str, dict[str, int]] = {}
     for queue, offset in sorted(offsets.items()):
         topics.setdefault(queue.topic, {})[queue.row] = offset
@@ -166,7 +166,10 @@ def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    """Return the queues of option `assign`, with brokers' names: every broker has a queue 0.  Raises ValueError."""
+    """Return the queues of option `assign`.  Raises ValueError.
+
+    Queues are named with their broker, because every broker has a queue 0.
+    """
     try:
         queues = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
     except ValueError as error:

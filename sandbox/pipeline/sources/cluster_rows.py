@@ -1,4 +1,4 @@
-"""The answers of pulls as Arrow columns, by the same code as the records of a store."""
+"""Answers to pulls as Arrow columns, by the same code as the records of a store."""
 
 from collections.abc import Iterator, Sequence
 from struct import Struct
@@ -27,7 +27,7 @@ _HEAD = Struct(">i16xqq")  # TOTALSIZE, QUEUEOFFSET, PHYSICALOFFSET
 
 
 class Record(NamedTuple):
-    """The position of a record in `body`, in its queue and in its log."""
+    """A record of a pull's answer: its position in `body`, in its queue and in its log."""
 
     at: int
     size: int
@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """Some records of one answer."""
+    """The requested records of one answer to a pull."""
 
     body: bytes
     records: list[Record]
@@ -56,7 +56,10 @@ def records_in(body: bytes) -> list[Record]:
 
 
 def rows(queue: MessageQueue, pulled: Sequence[Pulled], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """One batch, or more where bodies become large.  Raises CorruptRecord for a record that is not the queue's."""
+    """Yield the records as Arrow batches: one, or more if bodies are large.
+
+    Raises CorruptRecord for a record that is not the queue's.
+    """
     begins = np.cumsum([0, *(len(answer.body) for answer in pulled)])
     positions = np.array(
         [

@@ -1,8 +1,8 @@
 """`spark.readStream.format("rocketmq")`: new messages of a running cluster, each exactly once by its checkpoint.
 
-A stream stands at an offset of each queue.  Queues and topics that are new begin with their first message.  A queue
-whose broker is away keeps its place while the others go on; after `cluster_link.PATIENCE_S` the stream ends with a
-sentence.  Nothing is committed in the cluster.
+The position of a stream is an offset of each queue.  New queues and topics begin with their first message.  A queue
+whose broker is away keeps its offset while the others continue; after `cluster_link.PATIENCE_S` the stream ends with
+a sentence.  Nothing is committed in the cluster.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ QUIET_S = 0.1  # Spark asks every 10 ms while nothing comes
 
 
 class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process with one connection to each node; reads in the workers."""
+    """The stream reader: it plans in one process with one connection to each node and reads in the workers."""
 
     def __init__(self, asked: Asked, dial: Dial = TcpLine) -> None:
         self.asked, self._dial = asked, dial
@@ -65,7 +65,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plain(position | {queue: begins[queue] + count for queue, count in granted.items()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """As the last planning found it; `progress.behind` counts what is between."""
+        """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return plain(self._watch.highs) if self._watch.highs else None
 
     def prepareForTriggerAvailableNow(self) -> None:

@@ -1,9 +1,9 @@
 """`spark.readStream.format("rocketmq-journal")`: new entries of journals, each exactly once by its checkpoint.
 
-Options beside those of the batch, named as Spark's own sources name them: `startingOffsets` (`earliest`, or `latest`:
-after the entries at the stream's first start), `maxBytesPerTrigger` (of all journals together, shared between
-those with news), `failOnDataLoss`.  An existing checkpoint decides; a journal it does not contain begins at its
-first entry.
+Options beside those of the batch, named as Spark's own sources name them: `startingOffsets` (`earliest`, or
+`latest`: after the entries at the stream's first start), `maxBytesPerTrigger` (of all journals together, shared
+between those with new entries), `failOnDataLoss`.  An existing checkpoint takes precedence; a journal that it does
+not contain begins at its first entry.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from sandbox.pipeline.sources.packing import packed
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of a stream."""
 
     journals: dict[str, Path]
     chosen: Chosen
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(options: Mapping[str, str]) -> Asked:
-    """Raises ValueError, and StoreError where there is no journal."""
+    """Return the parsed options of a stream.  Raises ValueError, and StoreError for a journal that does not exist."""
     starting = options.get("startingOffsets", "earliest").strip().lower()
     if starting not in ("earliest", "latest"):
         raise ValueError(f"Option startingOffsets must be earliest or latest, not {starting}.")
@@ -55,7 +55,7 @@ def asked_of(options: Mapping[str, str]) -> Asked:
 
 
 class JournalPartition(InputPartition):
-    """Pieces of segments for one task."""
+    """A partition of a read: pieces of segments for one task."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         super().__init__(pieces)
@@ -63,12 +63,12 @@ class JournalPartition(InputPartition):
 
 
 def partitions_of(pieces: Iterable[Piece]) -> list[JournalPartition]:
-    """About a segment's bytes each, so a long journal is read in parallel."""
+    """Group the pieces into partitions of about one segment's bytes each, so a long journal is read in parallel."""
     return [JournalPartition(pack) for pack in packed(pieces, SEGMENT_BYTES)]
 
 
 class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process, from current names and sizes; reads in the workers."""
+    """The stream reader: it plans in one process from current names and sizes and reads in the workers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked

@@ -1,4 +1,4 @@
-"""Makes a source readable in a process without our code.
+"""Pickling of a data source so that a process without QueueViz's code can read it.
 
 A Spark Connect server plans a stream in a process of its own, which gets the pickled source, but not the session's
 archives (`PythonStreamingSourceRunner`, 4.3).  The process that pickles it has our code, so it adds the path.

@@ -1,4 +1,4 @@
-"""Positions of a store's messages: from its consume queues, by NumPy, without reading the log (spec store-format 4).
+"""Positions of a store's messages, from its consume queues by NumPy, without reading the log (spec store-format 4).
 
 A queue is a sequence of 20-byte units in ascending physical order, so a log file's part of every queue is found by
 bisection: over blocks, because a unit may be damaged, which must not affect those around it.
@@ -26,7 +26,7 @@ Longs = NDArray[np.int64]
 
 
 class Places(NamedTuple):
-    """Messages by ascending physical offset; `queue` is an index of `queues`."""
+    """Positions of messages by ascending physical offset; `queue` is an index of `queues`."""
 
     queues: list[tuple[str, int]]
     physical: Longs
@@ -39,19 +39,19 @@ class Places(NamedTuple):
         return len(self.physical)
 
     def part(self, chosen: Any) -> "Places":
-        """A slice, or the rows of a mask."""
+        """Return the positions of a slice, or those that a mask selects."""
         return Places(self.queues, *(column[chosen] for column in self[1:]))
 
 
 class Wanted(NamedTuple):
-    """Queues that a reader takes; None is no limit."""
+    """The queues that a reader takes; None is no limit."""
 
     topics: frozenset[str] | None = None
     queue_ids: frozenset[int] | None = None
 
 
 class Log(NamedTuple):
-    """A file of the commit log: `[start, end)` in physical offsets."""
+    """A file of the commit log with the physical offsets `[start, end)`."""
 
     path: str
     start: int
@@ -59,7 +59,7 @@ class Log(NamedTuple):
 
 
 def log_files(root: Path) -> list[Log]:
-    """Oldest first; empty without a log."""
+    """Return the files of the commit log, oldest first; empty without a log."""
     return [Log(file.path, file.start, file.end) for file in files_in(root / "commitlog")[0]]
 
 
@@ -69,7 +69,7 @@ Bounds = Mapping[tuple[str, int], tuple[int, int]]
 
 
 def queues_of(root: Path, selection: Wanted = EVERYTHING) -> list[tuple[str, int]]:
-    """Topic and id of every queue that has a directory, sorted."""
+    """Return topic and id of every selected queue that has a directory, sorted."""
     return [
         (topic, queue_id)
         for topic, queue_id in queues_in(root)[0]
@@ -79,7 +79,7 @@ def queues_of(root: Path, selection: Wanted = EVERYTHING) -> list[tuple[str, int
 
 
 class QueueFiles:
-    """The units of one queue, as on disk now."""
+    """The files of one consume queue, as on disk now."""
 
     def __init__(self, root: Path, topic: str, queue_id: int) -> None:
         self._files = [
@@ -90,7 +90,7 @@ class QueueFiles:
     def within(
         self, from_physical: int, to_physical: int, from_offset: int, to_offset: int
     ) -> Iterator[tuple[Longs, NDArray[Any]]]:
-        """Real units in both ranges, with their queue offsets."""
+        """Yield the queue offsets and units of messages that are in both ranges, log positions and queue offsets."""
         for first, units in self._mapped(from_offset, to_offset):
             low, high = max(0, from_offset - first), min(len(units), to_offset - first)
             begin = low + max(0, _block_at(units[low:high], from_physical) - 1) * BLOCK
@@ -101,14 +101,17 @@ class QueueFiles:
                 yield first + begin + chosen, _copied(near, chosen)
 
     def slice(self, start: int, end: int) -> Iterator[tuple[Longs, NDArray[Any]]]:
-        """Every existing unit of `[start, end)`, valid or not, with their queue offsets."""
+        """Yield every existing unit of `[start, end)`, valid or not, with the queue offsets."""
         for first, units in self._mapped(start, end):
             low = max(start, first)
             part = units[low - first : end - first]
             yield np.arange(low, low + len(part)), part
 
     def _mapped(self, start: int, end: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Only files with a part of the range: a mapped file needs a descriptor."""
+        """Yield first offset and units of each file that overlaps the range.
+
+        Other files are not mapped, because a mapped file needs a descriptor.
+        """
         for path, first, count in self._files:
             if first < end and first + count > start and len(units := _mapped(path)):
                 yield first, units
@@ -119,9 +122,9 @@ Part = tuple[int, Longs, NDArray[Any]]
 
 
 def places(root: Path, selection: Wanted, start: int, end: int, bounds: Bounds | None = None) -> Places:
-    """Every message whose record begins in `[start, end)` of the log and that is in a queue.
+    """Return every message that is in a queue and whose record begins in `[start, end)` of the log.
 
-    `bounds`: the offsets `[from, to)` by queue; other queues are not read then.
+    `bounds`: offsets `[from, to)` by queue; other queues are then not read.
     """
     queues = queues_of(root, selection)
     return sorted_places(queues, unit_parts(root, queues, start, end, bounds))
@@ -130,7 +133,7 @@ def places(root: Path, selection: Wanted, start: int, end: int, bounds: Bounds |
 def unit_parts(
     root: Path, queues: list[tuple[str, int]], start: int, end: int, bounds: Bounds | None = None
 ) -> list[Part]:
-    """The same units as on disk, in the order of the queues and in each by offset."""
+    """Return the units of the same messages as on disk, queue by queue, in each by offset."""
     parts: list[Part] = []
     for number, queue in enumerate(queues):
         least, beyond = (0, NO_END) if bounds is None else bounds.get(queue, (0, 0))
@@ -140,7 +143,7 @@ def unit_parts(
 
 
 def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[int, int]]) -> tuple[Places, list[int]]:
-    """Every unit in the slice `[start, end)` of each queue, and how many each had.
+    """Return every unit in the slice `[start, end)` of each queue, and the number of units of each.
 
     A unit without a length has no message, but counts.
     """
@@ -154,7 +157,7 @@ def slice_places(root: Path, queues: list[tuple[str, int]], slices: list[tuple[i
 
 
 def sorted_places(queues: list[tuple[str, int]], parts: list[Part]) -> Places:
-    """These units by ascending physical offset."""
+    """Return the positions in these units by ascending physical offset."""
     if not parts:
         return Places(queues, *(np.empty(0, np.int64) for _ in range(5)))
     columns = [
@@ -173,7 +176,10 @@ def _is_message(units: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _copied(units: NDArray[Any], chosen: Longs) -> NDArray[Any]:
-    """These units, as bytes: NumPy copies a structure field by field."""
+    """Return a copy of the chosen units.
+
+    They are copied as bytes, because NumPy copies a structure field by field.
+    """
     low, high = int(chosen[0]), int(chosen[-1]) + 1
     if high - low == len(chosen):
         return np.frombuffer(units[low:high].tobytes(), UNIT)
@@ -181,7 +187,7 @@ def _copied(units: NDArray[Any], chosen: Longs) -> NDArray[Any]:
 
 
 def _block_at(units: NDArray[Any], physical: int) -> int:
-    """The first block most of whose records do not begin before `physical`."""
+    """Return the first block in which at least half of the records begin at `physical` or later."""
     count = -(-len(units) // BLOCK)
 
     def is_beyond(block: int) -> bool:
@@ -196,7 +202,7 @@ def _block_at(units: NDArray[Any], physical: int) -> int:
 
 
 def _mapped(path: str) -> NDArray[Any]:
-    """The units of a file; empty when it is deleted.  A deleted file stays readable while it is mapped."""
+    """Return the units of a file; empty if it is deleted.  A deleted file stays readable while it is mapped."""
     try:
         with open(path, "rb") as file:
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

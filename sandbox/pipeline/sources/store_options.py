@@ -1,4 +1,4 @@
-"""Options of a reader of `rocketmq-store`; every error is one sentence."""
+"""Options of the source `rocketmq-store`; every error is one sentence."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,14 +28,20 @@ DDL = {
 
 
 class Root(NamedTuple):
-    """A store directory; `name` is None for the only one, which has no column of its own."""
+    """A store directory.
+
+    `name` is None for the only store of a read, which has no column for it.
+    """
 
     name: str | None
     path: Path
 
 
 def roots_of(options: Mapping[str, str]) -> list[Root]:
-    """`load(DIR)`, or those of option `stores`.  Raises ValueError, and StoreError for a directory without a store."""
+    """Return the stores of `load(DIR)` or of the option `stores`.
+
+    Raises ValueError, and StoreError for a directory without a store.
+    """
     if (text := options.get("stores")) is None:
         if not options.get("path"):
             raise ValueError("No store. Set load(DIR), or the option stores as JSON {name: directory}.")
@@ -52,7 +58,7 @@ def roots_of(options: Mapping[str, str]) -> list[Root]:
 
 
 def store_at(path: Path) -> Path:
-    """Raises StoreError without a store there."""
+    """Return the path.  Raises StoreError if it has no store."""
     try:
         StoreReader(path).close()
     except StoreError:
@@ -79,14 +85,14 @@ NAMES = (
 
 
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
-    """Those of a schema, `store` included; without one, those of the options.  Raises ValueError."""
+    """Return the columns of a schema (with `store`), or without a schema those of the options.  Raises ValueError."""
     if schema is None:
         return [STORE] * ("stores" in options) + columns_of(options)
     return fields_in(schema, SCHEMA, {STORE: "STRING"} if "stores" in options else {})
 
 
 def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | None = None) -> list[str]:
-    """The names in a user's schema.  Raises ValueError for a column that is not known, or is of another type."""
+    """Return the names in a user's schema.  Raises ValueError for a column that is unknown or has another type."""
     types = {name: DDL[known.field(name).type] for name in known.names} | dict(more or {})
     for field in schema.fields:
         if (kind := types.get(field.name)) is None:
@@ -100,20 +106,20 @@ def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | 
 
 
 def columns_of(options: Mapping[str, str]) -> list[str]:
-    """Columns of a message, without `store`.  Raises ValueError for an unknown one."""
+    """Return the message columns that the options choose, without `store`.  Raises ValueError for an unknown one."""
     asked = [name for name in listed(options, "columns") if name != STORE or "stores" not in options]
     return named_columns(asked, SCHEMA)
 
 
 def named_columns(asked: list[str], known: pa.Schema) -> list[str]:
-    """Those, or all where none is named.  Raises ValueError for an unknown one."""
+    """Return the requested columns, or all if none is requested.  Raises ValueError for an unknown one."""
     if unknown := [name for name in asked if name not in known.names]:
         raise ValueError(f"No column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
     return asked or list(known.names)
 
 
 def wanted_of(options: Mapping[str, str]) -> Wanted:
-    """Raises ValueError for an invalid number."""
+    """Return the queues that the options choose.  Raises ValueError for an invalid number."""
     ids = frozenset(number_of("queueId", number) for number in listed(options, "queueId"))
     return Wanted(topics=frozenset(listed(options, "topic")) or None, queue_ids=ids or None)
 
@@ -123,9 +129,10 @@ Skipped = Mapping[str, Mapping[int, int]]
 
 
 def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
-    """Option skippedLogs, `[[start, end], ...]` in positions of the log, or such lists by store.  Raises ValueError.
+    """Return the parts of logs in the option skippedLogs, by store.
 
-    Who sets it reads these messages elsewhere (`sealed.reading`).
+    The option is `[[start, end], ...]` in positions of the log, or such lists by store.  Its caller reads these
+    messages elsewhere (`sealed.reading`).  Raises ValueError.
     """
     if (text := options.get("skippedLogs")) is None:
         return {}

@@ -1,8 +1,8 @@
 """`spark.readStream.format("rocketmq-store")`: new messages of stores, each exactly once by its checkpoint.
 
-Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where -2
-is earliest and -1 latest), or a time (`from_time`); how many messages a batch has and how long few of them wait
-(`pace`).  They are named as the Kafka source names them.  An existing checkpoint decides.
+Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where
+-2 is earliest and -1 latest), or a time (`from_time`); the limits of a batch (`batch_limits`).  They are named as
+the Kafka source names them.  An existing checkpoint takes precedence.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ MESSAGES_PER_TASK = 65_536
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of a stream."""
 
     roots: list[Root]
     columns: list[str]
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
-    """Raises ValueError, and StoreError for a directory without a store."""
+    """Return the parsed options of a stream.  Raises ValueError, and StoreError for a directory without a store."""
     check_names(options, NAMES)
     if "endingOffsets" in options:
         raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
@@ -78,7 +78,7 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
 
 
 class SlicePartition(InputPartition):
-    """Some messages of some queues."""
+    """A partition of a read: some messages of some queues."""
 
     def __init__(self, pieces: Sequence[Slice]) -> None:
         super().__init__(pieces)
@@ -86,7 +86,7 @@ class SlicePartition(InputPartition):
 
 
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process, from the current files; reads in the workers."""
+    """The stream reader: it plans in one process from the current files and reads in the workers."""
 
     def __init__(self, asked: Asked, now_s: Callable[[], float] = monotonic) -> None:
         self.asked, self._now_s = asked, now_s
@@ -123,7 +123,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._plain(Position(stores, position.offsets | onward))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """As the last planning found it; `progress.behind` counts what is between."""
+        """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return self._latest
 
     def prepareForTriggerAvailableNow(self) -> None:
@@ -157,9 +157,10 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def rows(
     root: Path, pieces: Sequence[Slice], columns: Sequence[str], *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
-    """The messages of slices of one store, in the order of its log.
+    """Yield the messages of slices of one store, in the order of its log.
 
-    Raises StoreError when some were removed since they were planned; else those are left out.
+    With `fail_on_data_loss` raises StoreError if some were removed since they were planned; otherwise those are left
+    out.
     """
     queues = [(piece.queue.topic, piece.queue.queue_id) for piece in pieces]
     units, counts = slice_places(root, queues, [(piece.start, piece.end) for piece in pieces])
@@ -181,7 +182,7 @@ def rows(
 
 
 def by_file(logs: list[Log], units: Places) -> Iterator[tuple[Log, Places]]:
-    """The messages in each file of the log; those in none are left out."""
+    """Yield each log file with the messages in it; messages in no file are left out."""
     for log in logs:
         low, high = np.searchsorted(units.physical, [log.start, log.end])
         if low < high:
@@ -189,7 +190,7 @@ def by_file(logs: list[Log], units: Places) -> Iterator[tuple[Log, Places]]:
 
 
 def _removed(pieces: Sequence[Slice], part: Places) -> Exception:
-    """An error that names the first of them."""
+    """Return an error that names the first of the removed messages."""
     number = int(part.queue[0])
     own = part.queue_offset[part.queue == number]
     return offsets.lost(pieces[number].queue, int(own.min()), int(own.max()) + 1)

@@ -1,1 +1,1 @@
-"""Settings and habits of Spark: where it runs, its Java, its workers, small runs, the text of its errors."""
+"""Handling of Spark: its address, its Java, its workers, small runs, the text of its errors."""

@@ -1,4 +1,4 @@
-"""A function for `foreachBatch` that finds our code in any process.
+"""A function for `foreachBatch` that works in any process, also in one without QueueViz's code.
 
 A Spark Connect server calls it in a process of its own which, unlike its tasks, does not get the session's archives
 (`pyspark.sql.connect.streaming.worker.foreach_batch_worker`, 4.3).  So the function contains the package.
@@ -16,7 +16,10 @@ Take = Callable[["DataFrame", int], None]
 
 
 def carried(session: "SparkSession", take: Callable[..., None], values: dict[str, Any]) -> Take:
-    """Calls `take(entries, batch, **values)`; `take` is a function of a module, `values` are plain."""
+    """Return a function for `foreachBatch` that calls `take(entries, batch, **values)`.
+
+    `take` is a function of a module; `values` are plain values.
+    """
     module, name = take.__module__, take.__qualname__
     code = _packed() if "connect" in type(session).__module__ else None
 

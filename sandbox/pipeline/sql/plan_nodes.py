@@ -1,4 +1,4 @@
-"""Nodes of a plan of Spark's, in the JVM: their kinds, their children, the queries inside them."""
+"""Nodes of Spark's query plans in the JVM: their kinds, their children, the queries inside them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ def kind_of(node: Any) -> str:
 
 
 def is_query(node: Any) -> bool:
-    """Return whether an expression holds a plan."""
+    """Return True if an expression holds a plan."""
     from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
     from pyspark import SparkContext
 
@@ -19,7 +19,7 @@ def is_query(node: Any) -> bool:
 
 
 def each(sequence: Any) -> Iterator[Any]:
-    """Iterate over a collection of Scala."""
+    """Yield the elements of a Scala collection."""
     iterator = sequence.iterator()
     while iterator.hasNext():
         yield iterator.next()

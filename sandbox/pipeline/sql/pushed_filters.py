@@ -1,7 +1,7 @@
-"""Which topics and queues a query needs of a store, as options of its source.
+"""The topics and queues that a query needs of a store, as options of its source.
 
-Filters stay in Spark (docs/decisions, 25), and a store is long: so what *every* reference of a query to `messages`
-asks by a filter of its own is put into options, which hold for all of them.
+Filters stay in Spark (docs/decisions, 25), and a store is long.  So a condition that *every* reference to `messages`
+in the query has becomes an option, which holds for all of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,10 @@ Values = Mapping[str, frozenset[str]]
 
 
 def options_of(plan: Any) -> dict[str, str]:
-    """Options for a query with this optimised plan, which has each filter right above the table it is of."""
+    """Return the source options for a query with this optimised plan.
+
+    In such a plan each filter is directly above its table.
+    """
     asked = list(_references(plan, {}))
     option_values = {
         name: frozenset[str]().union(*(condition[name] for condition in asked))
@@ -27,12 +30,12 @@ def options_of(plan: Any) -> dict[str, str]:
 
 
 def _is_listed(value: str) -> bool:
-    """Return whether a value can stand in a list by commas."""
+    """Return True if the value can be part of a comma-separated list."""
     return value == value.strip() and "," not in value and bool(value)
 
 
 def _references(node: Any, above: Values) -> Iterator[Values]:
-    """One for each reference to the source, in this plan and in the queries of its expressions."""
+    """Yield the filter values of each reference to the source, in this plan and in the queries of its expressions."""
     kind = kind_of(node)
     if kind == "DataSourceV2ScanRelation" and str(node.relation().table().name()) == SOURCE:
         yield above

@@ -1,8 +1,9 @@
-"""Check of a query before it runs, from the plan of Spark's own parser: one SELECT, of our tables only.
+"""The check of a query before it runs, by the plan of Spark's own parser: one SELECT, of QueueViz's tables only.
 
-A query runs with the rights of the user who submits it.  Plan nodes outside `NODES` are refused, because they change,
-run or open something: commands, INSERT, scripts, and SELECT TRANSFORM, which starts a program.  Also refused are tables
-that are files (parquet.`/path`), names put together at run time, and functions that call Java or open a file.
+A query runs with the rights of the user who submits it.  Plan nodes outside `NODES` are refused, because they
+change, run or open something: commands, INSERT, scripts, and SELECT TRANSFORM, which starts a program.  Also refused
+are tables that are files (parquet.`/path`), names put together at run time, and functions that call Java or open a
+file.
 """
 
 import re
@@ -76,13 +77,14 @@ REFUSED = {
 
 
 class QueryRefused(SandboxError):
-    """A query that does more than read our tables, or is none; the sentence says why."""
+    """Error: the text is no query, or does more than read QueueViz's tables; the sentence says why."""
 
 
 class Asked(NamedTuple):
-    """Names in lower case: all `tables` it reads, those `named` by a WITH, all `columns` (None: it may need any).
+    """The names in a query, in lower case.
 
-    `narrowed`: options of the source of messages, by which nothing is left out that the query needs (`pushed_filters`).
+    `tables`: all that it reads.  `named`: those of a WITH.  `columns`: all columns; None if it may need any.
+    `narrowed`: options of the source of messages that leave out nothing that the query needs (`pushed_filters`).
     """
 
     tables: frozenset[str]
@@ -92,7 +94,7 @@ class Asked(NamedTuple):
 
 
 def asked_of(session: "SparkSession", query: str) -> Asked:
-    """Raises QueryRefused, of a query that cannot be parsed with its position."""
+    """Return the names in a query.  Raises QueryRefused, with the position if the query cannot be parsed."""
     from pyspark.errors import PySparkException
 
     if getattr(session, "_jsparkSession", None) is None:
@@ -109,7 +111,7 @@ def asked_of(session: "SparkSession", query: str) -> Asked:
 
 
 class _Reading:
-    """Walks a plan that is not resolved, and all queries inside its expressions."""
+    """A walk through an unresolved plan and all queries inside its expressions."""
 
     def __init__(self, catalog: Any) -> None:
         self._catalog = catalog
@@ -135,7 +137,7 @@ class _Reading:
                 self.plan(inner, narrow=False)
         elif kind == "UnresolvedTableValuedFunction":
             self._function(_last(node.name()), self._catalog.lookupBuiltinOrTempTableFunction)
-        elif kind == "WithWindowDefinition":  # what is in a map, `expressions` leaves out
+        elif kind == "WithWindowDefinition":  # `expressions` leaves out the values of a map
             for window in each(node.windowDefinitions().values()):
                 self._expression(window)
         elif kind == "Join" and re.match("UsingJoin|NaturalJoin", node.joinType().toString()):
@@ -179,7 +181,7 @@ class _Reading:
 
 
 def check_resolved(plan: Any) -> None:
-    """The same of a resolved plan's expressions, wherever the parser had them.  Raises QueryRefused."""
+    """Check the expressions of a resolved plan by the same rules.  Raises QueryRefused."""
     for expression in each(plan.expressions()):
         _check_resolved(expression)
     for child in each(plan.children()):

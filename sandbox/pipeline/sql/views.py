@@ -1,6 +1,6 @@
 """The tables a query may name: `messages`, `events`, `events_<Event>`, and `<job>_<table>` of the last results.
 
-Each is made as a temporary view where the query has its name, and gone when the query is planned.
+A table becomes a temporary view if the query names it, and the view is dropped once the query is planned.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ Make = Callable[[Asked], "DataFrame"]
 
 
 def views_of(job_input: "Given", results: Mapping[str, Path]) -> dict[str, Make]:
-    """Return the views by name in lower case, as Spark compares names.  Raises CorruptRecord.
+    """Return the views by name in lower case, as Spark compares names.  Raises CorruptRecord if a result is damaged.
 
     `results`: directory by job.
     """
@@ -67,7 +67,10 @@ def made(job_input: "Given", views: Mapping[str, Make], asked: Asked) -> Iterato
 
 
 def _messages(job_input: "Given", asked: Asked) -> "DataFrame":
-    """The source decodes only columns that are named, and does not get those that a query needs from Spark."""
+    """Return the table `messages` with the columns that the query needs.
+
+    The source decodes only columns that are named, and Spark does not report to it the columns that a query needs.
+    """
     bodies = bodies_of(job_input.options)
     columns = [
         name

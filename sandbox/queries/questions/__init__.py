@@ -1,4 +1,4 @@
-"""Typed questions, answered without effect: one module per family."""
+"""The answers to typed questions, without side effects: one module per family."""
 
 from typing import Any
 
@@ -10,5 +10,5 @@ ANSWERS.complete(__name__, __path__)
 
 
 def answer(cluster: Cluster, question: Question) -> dict[str, Any]:
-    """Return plain values.  Raises ActionRefused: the subject of the question does not exist."""
+    """Return the answer to a question as plain values.  Raises ActionRefused if the subject does not exist."""
     return ANSWERS.by_kind[type(question)](cluster, question)

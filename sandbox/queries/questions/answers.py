@@ -1,4 +1,4 @@
-"""The functions that answer questions, by kind: `@answers(RecentLagOf)`."""
+"""The registry of functions that answer questions, by kind: `@answers(RecentLagOf)`."""
 
 from typing import Any
 

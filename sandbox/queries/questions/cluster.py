@@ -1,4 +1,4 @@
-"""Routes, offset files, and where a new member would begin."""
+"""Answers about routes, offset files and the start offset of a new member."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 @answers(Route)
 def route(cluster: Cluster, question: Route) -> Row:
-    """Return the route that one name server, or each of them, returns for the topic.
+    """Return the route that one name server, or each of them, has for the topic.
 
     A name server that is down returns no route.  Raises ActionRefused (404) if the named one does not run.
     """
@@ -40,7 +40,10 @@ def route(cluster: Cluster, question: Route) -> Row:
 
 
 def _answer_of(node: NameServerNode, topic: str) -> Row:
-    """`code` as its answer has it: 0, or 17 for a topic no broker registered with it; None while it is down."""
+    """Return one name server's answer for the topic.
+
+    `code`: 0, or 17 for a topic that no broker registered with it; None while it is down.
+    """
     if node.name_server is None:
         return {"known": None, "route": None, "code": None}
     route = node.name_server.route_info.route(topic)
@@ -50,7 +53,10 @@ def _answer_of(node: NameServerNode, topic: str) -> Row:
 
 @answers(OffsetFile)
 def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
-    """`consumerOffset.json` as the broker would write it now, or a broadcasting member's own file."""
+    """Return `consumerOffset.json` as the broker would write it now, or a broadcasting member's own file.
+
+    Raises ActionRefused (404) if the owner has no offset file.
+    """
     node = cluster.nodes.find(question.owner)
     if node is not None:
         content = node.running.consumer_offsets.to_json()
@@ -78,7 +84,10 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
 
 @answers(StartOffset)
 def start_offset(cluster: Cluster, question: StartOffset) -> Row:
-    """The chain of decisions a new member goes through on this queue (catalogue 2), each with what it found."""
+    """Return the decisions by which a new member finds its start offset in this queue (catalogue 2), with results.
+
+    Raises ActionRefused (404) if the queue does not exist.
+    """
     broker = cluster.nodes.broker(question.broker).running
     store, topic, queue_id = broker.store, question.topic, question.queue_id
     config = broker.topics.table.get(topic)

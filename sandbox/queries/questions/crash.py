@@ -1,4 +1,4 @@
-"""A preview of the messages that a crash would cause to be redelivered."""
+"""The preview of the messages that a crash would cause to be redelivered."""
 
 from typing import Any
 
@@ -14,10 +14,11 @@ Row = dict[str, Any]
 
 @answers(PlanCrash)
 def plan(cluster: Cluster, question: PlanCrash) -> Row:
-    """`again`: messages redelivered at most, as a commit may be under way; `queues`: the queues with such messages.
-    A queue that another member with the same client id holds has no new owner, so nothing of it comes again.
+    """Return the messages that a crash of this actor's process would cause to be redelivered.
 
-    {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}
+    {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}.
+    `again` is a maximum, as a commit may be in progress; `queues`: the queues with such messages.  A queue that
+    another member with the same client id holds has no new owner, so none of its messages is redelivered.
     """
     actor = cluster.actors.get(question.actor)
     members = [member for member in cluster.actors.consumers() if member.lives and member.instance is actor.instance]

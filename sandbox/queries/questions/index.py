@@ -1,4 +1,4 @@
-"""Every station on the way from a key to its messages."""
+"""The steps of an index lookup, from a key to its messages."""
 
 from typing import Any
 
@@ -15,7 +15,11 @@ Row = dict[str, Any]
 
 @answers(WalkIndex)
 def walk(cluster: Cluster, question: WalkIndex) -> Row:
-    """On one broker: the one named, else the first that finds something, else the first."""
+    """Return all steps of the lookup of a key on one broker.
+
+    That is the named broker, else the first on which the lookup finds a message, else the first.  Raises
+    ActionRefused (409) if no broker runs.
+    """
     nodes = cluster.nodes.masters() if question.broker is None else [cluster.nodes.broker(question.broker)]
     if not nodes:
         raise ActionRefused(409, "No broker is running.", "Start one first.")
@@ -44,7 +48,7 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
 
 
 def _messages_of(store: MessageStore, topic: str) -> int:
-    """Return how many messages a search without an index would have to read."""
+    """Return the number of messages that a search without an index would have to read."""
     return sum(
         store.max_offset(name, queue_id) - max(0, store.min_offset(name, queue_id))
         for name, queue_id in store.queues()
@@ -91,7 +95,7 @@ def _message(store: MessageStore, physical: int) -> Row | None:
 
 
 def _ended(store: MessageStore, files: tuple[FileWalk, ...], *, is_indexed: bool) -> str:
-    """The station where the search ended, for the sentence of the page."""
+    """Return the code of the step where the search ended, for the sentence of the page."""
     searched = [file for file in files if file.searched]
     if is_indexed:
         return "found"

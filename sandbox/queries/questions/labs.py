@@ -1,4 +1,4 @@
-"""The progress of the lab in progress."""
+"""The answer about the lab in progress (question `lab-state`)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import LabState

@@ -27,9 +27,10 @@ ROWS = 100  # of deliveries, and of pulls, of one group: the newest
 
 
 class Heard(NamedTuple):
-    """`deliveries` and `pulls` by group, oldest first; `stored`: step → seq of its MessagesStored.
+    """Facts about some messages from the journal's memory.
 
-    Before `from_ms` the memory does not reach; `skipped`: details of one of the messages were left out of the journal.
+    `deliveries` and `pulls` by group, oldest first.  `stored`: by step, the seq of its MessagesStored.  `from_ms`:
+    begin of the memory.  `skipped`: details of one of the messages were left out of the journal.
     """
 
     deliveries: dict[str, list[Row]]
@@ -41,7 +42,7 @@ class Heard(NamedTuple):
 
 
 def heard_of(cluster: Cluster, places: Places) -> Heard:
-    """Return the facts about these messages that the journal's memory (10 000 entries) holds."""
+    """Return the pulls, deliveries and stores of these messages in the journal's memory (10 000 entries)."""
     journal, history = cluster.journal, cache_of(cluster).queue_history
     history.read(journal)
     heard = Heard(
@@ -134,7 +135,10 @@ def _add(table: dict[str, list[Row]], group: str, row: Row) -> None:
 
 
 def _covers(event: Event, places: Places) -> bool:
-    """Were pulls or deliveries of one of them left out?  A range is `<group> <queue key>`, first and last offset."""
+    """Return True if `event` says that pulls or deliveries of one of the messages were left out of the journal.
+
+    A range is `<group> <queue key>`, first and last offset.
+    """
     assert isinstance(event, FlowSkipped)
     for name, first, last in (*event.pulled, *event.consumed):
         mq = MessageQueue.from_key(name.rpartition(" ")[2])

@@ -1,6 +1,6 @@
-"""The plan of a reset in a sandbox, as the dialog shows it, and its `OffsetsView`.
+"""The plan of a reset in a sandbox, as the dialog shows it, and the `OffsetsView` of a sandbox.
 
-The view reads brokers' stores and tables and in-process members, in this turn.
+The view reads brokers' stores and tables and in-process members in the current turn.
 """
 
 from collections import Counter
@@ -25,7 +25,10 @@ def plan(cluster: Cluster, question: PlanReset) -> dict[str, Any]:
 
 
 def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
-    """Raises ActionRefused (404, 409, 422) when the wish names what does not exist or lacks a value."""
+    """Return the plan of a reset.
+
+    Raises ActionRefused (404, 409, 422) if the wish names something that does not exist or lacks a value.
+    """
     check_wish(wish)
     return make_plan(SandboxOffsets(cluster, wish.group, wish.topic), wish)
 
@@ -107,7 +110,10 @@ class SandboxOffsets:
 
 
 def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
-    """Until the lag is gone, if the members work as fast as their listeners can; None: never, or unknown."""
+    """Return the time until the lag is gone, if members work as fast as their listeners can.
+
+    None: never, or unknown.
+    """
     view = GroupView(cluster, wish.group)
     queues = len(view.read_queues(wish.topic))
     can_per_s = 0.0
@@ -125,7 +131,7 @@ def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
 
 
 def _histogram(cluster: Cluster, plan: ResetPlan) -> list[dict[str, int]]:
-    """When the stored messages came, in bars of one length; counts are estimated from evenly spread samples."""
+    """Return the counts of stored messages in equal intervals of time, estimated from evenly spread samples."""
     total = sum(row.max_offset - row.min_offset for row in plan.rows)
     if total == 0:
         return []

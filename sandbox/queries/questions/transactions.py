@@ -1,4 +1,4 @@
-"""Open transactions, as a list."""
+"""The list of open transactions (question `transactions`)."""
 
 from typing import Any
 
@@ -14,7 +14,10 @@ ROWS = 100
 
 @answers(Transactions)
 def find(cluster: Cluster, question: Transactions) -> Row:
-    """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
+    """Return the oldest hundred open transactions and the number of all.
+
+    `checks`: how often the broker has asked its producer.
+    """
     pending, now_ms = open_transactions(cluster), cluster.clock.now_ms()
     return {
         "rows": [

@@ -5,7 +5,7 @@ from typing import NotRequired, TypedDict, final
 
 
 class OpenedRow(TypedDict):
-    """A sandbox or a real cluster, as its engine has it."""
+    """A sandbox or a real cluster on its engine."""
 
     slug: str
     template: str | None  # None: of a sandbox whose files cannot be read
@@ -19,7 +19,7 @@ class OpenedRow(TypedDict):
 
 @final
 class HostedRow(OpenedRow):
-    """A sandbox."""
+    """A sandbox on its engine."""
 
     progress: float | None  # of a branch that is being made, 0 … 1; None: it is complete
     listening: bool  # its ports are open
@@ -27,7 +27,7 @@ class HostedRow(OpenedRow):
 
 @final
 class AttachedRow(OpenedRow):
-    """A real cluster."""
+    """A real cluster on its engine."""
 
     name_servers: list[str]
     seen_ms: int | None  # last response of a node; None: none yet
@@ -43,7 +43,7 @@ class ListeningRow(TypedDict):
 
 
 class NoRoom(TypedDict):
-    """The reason nothing more can be stored."""
+    """The reason why no more data can be stored."""
 
     pattern: str  # English, filled with `values`
     values: Mapping[str, object]

@@ -1,7 +1,6 @@
 """Rows of a message's life: its copies, and the progress of each group (`life` of a record).
 
-Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless the field says what else it
-means.
+Offsets are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless the field has another meaning.
 """
 
 from typing import TypedDict
@@ -27,7 +26,7 @@ class MessagePull(TypedDict):
     seq: str
     step: int  # index into the chain
     client_id: str
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
     at_ms: int
     what: str  # pulled, filtered (by the client)
 
@@ -77,7 +76,7 @@ class GroupLife(TypedDict):
 
 
 class Life(TypedDict):
-    """The life of a message.  Of a real cluster all but `linked` is unknown."""
+    """The life of a message.  For a real cluster everything but `linked` is unknown."""
 
     chain: list[ChainStep] | None
     linked: bool  # it has a unique key, so copies can be found

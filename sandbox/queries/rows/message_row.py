@@ -1,7 +1,7 @@
 """Rows of messages in lists, and the whole message of a record.
 
-Offsets are text.  Moments (`…_ms`) are of the clocks of producer and broker.  None: not known, unless the field says
-what else it means.
+Offsets are text.  Times (`…_ms`) are of the clocks of producer and broker.  None: not known, unless the field has
+another meaning.
 """
 
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""Answers of the questions that plan: a reset of offsets (`plan-reset`), a rebalance (`plan-rebalance`)."""
+"""Answers of the questions for plans: a reset of offsets (`plan-reset`), a rebalance (`plan-rebalance`)."""
 
 from typing import NotRequired, TypedDict
 
@@ -12,7 +12,7 @@ class PlanNote(TypedDict):
 
 
 class PlanRefusal(TypedDict):
-    """The reason a plan cannot be applied, or the reason for another method."""
+    """The reason why a plan cannot be applied, or why another method is used."""
 
     message: str
     hint: str
@@ -87,7 +87,7 @@ class RoomsPlan(TypedDict):
 
 
 class ComparedStrategy(TypedDict):
-    """The same change with another strategy."""
+    """The result of the same change with another strategy."""
 
     strategy: str
     moves: int

@@ -1,7 +1,7 @@
 """Rows of messages: in a list, and one record with its bytes and positions (`messages/<slug>`, `read-record`).
 
-Offsets are text.  Moments (`…_ms`) are of the clocks of producer and broker.  None: not known, unless the field says
-what else it means.
+Offsets are text.  Times (`…_ms`) are of the clocks of producer and broker.  None: not known, unless the field has
+another meaning.
 """
 
 from typing import TypedDict
@@ -21,14 +21,14 @@ class RecordPart(TypedDict):
 
 
 class Dump(TypedDict):
-    """Bytes with the fields they belong to."""
+    """Bytes, and the fields in them."""
 
     hex: str
     fields: list[RecordPart]
 
 
 class QueueEntry(TypedDict):
-    """The 20 bytes of a queue that point to the record."""
+    """The 20 bytes of a queue entry that point to the record."""
 
     hex: str
     physical_offset: str
@@ -37,7 +37,7 @@ class QueueEntry(TypedDict):
 
 
 class StoredEntry(QueueEntry):
-    """The same with its position in the files of the queue."""
+    """A queue entry with its position in the files of the queue."""
 
     position: str
     file: str
@@ -83,7 +83,7 @@ class Record(TypedDict):
 
 
 class MissingReason(TypedDict, total=False):
-    """The reason there is no message with an id: its code and the values of the sentence."""
+    """The reason why no message has an id: a code and the values of its sentence."""
 
     code: str  # not_indexed, other_broker, broker_down, deleted, beyond_end, no_record
     address: str
@@ -95,7 +95,7 @@ class MissingReason(TypedDict, total=False):
 
 
 class OneMessage(TypedDict):
-    """The channel of one message."""
+    """The value of the channel of one message."""
 
     id: str
     record: Record | None
@@ -104,7 +104,7 @@ class OneMessage(TypedDict):
 
 
 class MessageTail(TypedDict):
-    """Messages as they arrive."""
+    """The newest messages of the channel that follows arrivals."""
 
     rows: dict[str, MessageRow]  # by number, in the order of arrival
     rest: int  # matching messages that are not shown: more than 20 arrived in a second

@@ -1,4 +1,4 @@
-"""Answers of the questions that follow a lookup: a key in the index (`walk-index`), a topic's route (`route`)."""
+"""Answers of the questions for lookups: a key in the index (`walk-index`), a topic's route (`route`)."""
 
 from typing import NotRequired, TypedDict, final
 
@@ -20,7 +20,7 @@ class WalkStep(TypedDict):
 
 
 class WalkedFile(TypedDict):
-    """One index file."""
+    """One index file of a lookup."""
 
     name: str
     begin_ms: int
@@ -35,14 +35,14 @@ class WalkedFile(TypedDict):
 
 
 class WalkEnd(TypedDict):
-    """The last station of a walk."""
+    """The end of a lookup: its code, and values for its sentence."""
 
     code: str
     values: dict[str, int | None]  # slot, entries and files, for the sentence
 
 
 class IndexWalk(TypedDict):
-    """The stations from a key to its messages."""
+    """The steps from a key to its messages."""
 
     broker: str | None
     topic: str

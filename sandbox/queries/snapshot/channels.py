@@ -1,6 +1,6 @@
 """Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `messages/<slug>?…` (catalogue 10).
 
-`board/<slug>//<topic>` is a topic that no group reads.
+`board/<slug>//<topic>` is the board of a topic without a group.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from sandbox.queries.snapshot.storage import read_index, read_store
 
 
 def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, Any]]]]:
-    """`read_NAME(cluster)` of each module with a channel's name; a reader that takes more has its case below."""
+    """Yield name and `read_NAME` of each module named after a channel whose reader takes the cluster alone."""
     for module in iter_modules([str(Path(__file__).parent)]):
         if module.name in KINDS:
             read = getattr(import_module(f"{__package__}.{module.name}"), f"read_{module.name}")
@@ -37,7 +37,7 @@ OF_CLUSTER = dict(_readers())
 
 
 def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
-    """Everything in one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
+    """Return the value of a channel, all of one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
     data = _read(cluster, kind, rest)
     return Reading(
         cluster.journal.next_seq - 1,
@@ -85,7 +85,10 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
 
 
 def _has_topic(cluster: Cluster, topic: str) -> bool:
-    """Unknown while every broker is down: the board stays."""
+    """Return True if a broker has the topic.
+
+    Return True also while every broker is down: the topic is then unknown, and its board stays.
+    """
     masters = cluster.nodes.masters()
     return (
         not masters

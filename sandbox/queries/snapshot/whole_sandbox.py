@@ -138,9 +138,9 @@ def _log(store: MessageStore, replicated: int | None) -> LogRow:
 
 
 def _topics(cluster: Cluster) -> list[TopicRow]:
-    """One row per topic over all brokers; counts and rights are the first broker's that has it.
+    """Return one row per topic over all brokers; counts and permission are those of the first broker that has it.
 
-    A queue with `known_at_ms` is a down master's, as that knew it last.
+    A queue with `known_at_ms` is that of a master that is down, from its last report.
     """
     rows: dict[str, TopicRow] = {}
     for node in cluster.nodes.masters():
@@ -227,7 +227,7 @@ def _producers(cluster: Cluster) -> list[ProducerRow]:
 
 
 def _wire_producers(cluster: Cluster) -> list[ProducerRow]:
-    """Return the external producers.  Brokers have only their heartbeats, not what they will send."""
+    """Return the external producers.  Brokers have only their heartbeats, not the rate at which they will send."""
     senders = {
         info.client_id
         for node in cluster.nodes.masters()
@@ -303,7 +303,7 @@ def group_member(client_id: str, row: MemberRow) -> GroupMemberRow:
 
 
 def group_queue(topic: str, key: str, row: QueueRow) -> GroupQueueRow:
-    """`key`: `broker-a:3` or `broker-a:3@<client id>`."""
+    """Return a board's row as a row of the snapshot.  `key`: `broker-a:3` or `broker-a:3@<client id>`."""
     broker, _, number = key.partition("@")[0].rpartition(":")
     return {
         "topic": topic,
@@ -340,7 +340,7 @@ def _lock(row: LockRow | None) -> Lock | None:
 
 
 def _subscription(view: GroupView) -> list[SubscriptionRow]:
-    """Return the subscription brokers store for the group; before its first heartbeat, that of its actors."""
+    """Return the subscription that brokers store for the group; before its first heartbeat, that of its actors."""
     expressions: dict[str, tuple[str, str]] = {
         sub.topic: (sub.expression, sub.kind) for actor in view.actors for sub in actor.settings.subscriptions
     }
@@ -358,7 +358,11 @@ def _subscription(view: GroupView) -> list[SubscriptionRow]:
 
 
 def _counts(cluster: Cluster, view: GroupView) -> GroupCounts:
-    """`retrying`: messages in the retry topic not consumed yet; `dead_letters`: in the dead-letter topic."""
+    """Return the message counts of a group.
+
+    `retrying`: messages in the retry topic that are not consumed yet.  `dead_letters`: messages in the dead-letter
+    topic.
+    """
     dead = 0
     for broker in view.masters.values():
         dead += broker.store.max_offset(dead_letter_topic(view.group), 0)

@@ -1,4 +1,4 @@
-"""Bodies about routes and clusters."""
+"""Bodies for routes and clusters."""
 
 from typing import Any, NamedTuple, Self
 
@@ -54,7 +54,7 @@ class BrokerData(NamedTuple):
 
 
 class TopicRouteData(NamedTuple):
-    """The answer to 105."""
+    """The response to GET_ROUTEINFO_BY_TOPIC (105)."""
 
     queues: tuple[QueueData, ...]
     brokers: tuple[BrokerData, ...]
@@ -81,7 +81,7 @@ class TopicRouteData(NamedTuple):
 
 
 class ClusterInfo(NamedTuple):
-    """The answer to 106: brokers by name, and the broker names of each cluster."""
+    """The response to GET_BROKER_CLUSTER_INFO (106): brokers by name, and the broker names of each cluster."""
 
     brokers: dict[str, BrokerData]
     clusters: dict[str, tuple[str, ...]]
