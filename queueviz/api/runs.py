@@ -119,9 +119,9 @@ def result(request: HttpRequest, slug: str, job: str) -> ResultRow:
 
 @router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of the result, as NDJSON")
 def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
-    """Return rows of a result table: `most` rows (at most 10 000) after the first `after` rows.
+    """Return a part of a result table: `most` rows after the first `after` rows.
 
-    Offsets and event numbers are strings.
+    A larger `most` than 10 000 counts as 10 000. Offsets and event numbers are strings.
     """
     run_result, contents = _found(_seen(request, slug), job)
     if table not in contents["tables"]:

@@ -75,7 +75,7 @@ TRIGGERS: Texts = {
     "resumed": _("it resumed"),
     "reset": _("offsets were reset"),
 }
-TRACE: Texts = {  # catalogue 2
+TRACE: Texts = {  # docs/spec/catalogue.md 2
     "stored": _("stored offset"),
     "zero_in_memory": _("answer 0: stored, or message 0 is still in memory"),
     "not_found": _("no stored offset"),

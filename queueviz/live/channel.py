@@ -45,7 +45,10 @@ class Channel:
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
-        """Return the time of the next read, within a viewer's share of the cost.  None if no viewer looks."""
+        """Return the time of the next read, or None if no viewer looks.
+
+        Each viewer may cause reads up to `read_ms_per_s`; the read waits until one of them is below it.
+        """
         served_s = min([viewer.served_from_s for viewer in self.lookers], default=None)
         if served_s is None:
             return None

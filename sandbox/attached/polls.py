@@ -62,7 +62,7 @@ class Polls:
         self._again(self._changes.marks, self._limits.round_s, "marks", at_once=True)
 
     async def look_again(self) -> None:
-        """Poll all nodes once, not spread.  The tasks continue by themselves with viewers."""
+        """Poll all nodes once, now and at the same time.  The regular polls do not change."""
         await self._together([self._of_server(address) for address in self._picture.servers])
         await self._together([polls.whole_round for polls in self._brokers.values()])
         await self._together([self._members.first_round])

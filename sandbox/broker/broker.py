@@ -81,19 +81,23 @@ class Broker:
         self._transaction_check = parts.transaction_check
         self._broker_to_client = parts.broker_to_client
         self.access = parts.access
-        self.connections.on_gone = self._forget
         self._registration = Registration(
             config, clock, connector, name_servers, lambda: (self.topics.version, self.topics.table)
         )
-        self._registration.on_orders = self.topics.mark_orders
         self._follower = Follower(config, parts, self._files, store, clock, connector, self._registration)
         self.replica = self._follower.replica
         self.slave_sync = self._follower.slave_sync
-        store.ha.inbox.halted = lambda: self._clock.stopped
         self._processors = processors_of(parts, self._settings_changed)
         self._handlers = self._processors.handlers
         self._timers: dict[str, TimerHandle] = {}
         self.running = False
+        self._wire()
+
+    def _wire(self) -> None:
+        """Connect the parts that call back: each was created before the part that it calls."""
+        self.connections.on_gone = self._forget
+        self._registration.on_orders = self.topics.mark_orders
+        self.store.ha.inbox.halted = lambda: self._clock.stopped
 
     # Life cycle.
 
@@ -112,7 +116,7 @@ class Broker:
         except BaseException:
             self.store.crash()
             raise
-        self.store.reput.awaited = self.hold
+        self.store.reput.awaited = self.hold  # not earlier: recovery dispatches messages too
         self.store.reput.on_arrival = self._arrived
         self.running = True
         config = self.config

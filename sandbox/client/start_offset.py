@@ -16,9 +16,10 @@ RETRY_LAST = "retry_max"
 
 
 class StartOffset(NamedTuple):
-    """Start offset and the reasons for it.
+    """Start offset and the steps that led to it.
 
-    `offset` None means unknown at present: the queue is not acquired.  `trace` holds codes of catalogue 2.
+    `offset` is None if it cannot be computed now; the member then does not acquire the queue.  `trace` holds the
+    codes of the steps (docs/spec/catalogue.md 2).
     """
 
     offset: int | None

@@ -98,7 +98,6 @@ class Cluster:
         self.nodes = Nodes(record.nodes, context)
         self.actors = Actors(context, home, self.nodes.addresses, record.processes)
         self.actors.strategies = record.strategies
-        self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
         for group, kept in record.ledgers.items():
             self.actors.stats_of(group).restore(kept, crashed=self.crashed)
         self.node_names = NodeNames(self.nodes, self.actors)
@@ -127,18 +126,23 @@ class Cluster:
             try_again=self._disk_takes,
             stopped=lambda: self.end_stretch("disk"),
         )
-        self.journal_files.refused = self.disk_full.begin
-        context.disk_refused = self._disk_refused
-        context.tables_read = self._note_tables
-        context.log_cut = lambda node, report: note_cut(record.cuts, node, report)
         self._companions: dict[type[Companion], Any] = {}  # each of its key's type
         self._apart: dict[type[Companion], Any] = {}
         self._home_full: Notice | None = None
+        self.restored = False  # the record's actors exist again
+        self.ended = False  # closed or crashed: opening makes another object
+        self._wire()
+
+    def _wire(self) -> None:
+        """Connect the parts that call back: each was created before the part that it calls."""
+        self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
+        self.journal_files.refused = self.disk_full.begin
+        self.context.disk_refused = self._disk_refused
+        self.context.tables_read = self._note_tables
+        self.context.log_cut = lambda node, report: note_cut(self.record.cuts, node, report)
         self.journal_files.on_fact(
             self.origins.note, self.listeners.connections.note, self.actors.note, self.actors.repeats.note
         )
-        self.restored = False  # the record's actors exist again
-        self.ended = False  # closed or crashed: opening makes another object
 
     @property
     def slug(self) -> str:

@@ -60,9 +60,9 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
 
 
 def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
-    """Build the run of a recipe with the origin stored in `directory`.
+    """Return the run that a recipe describes, ready to be executed; `directory` holds the sandbox's origin.
 
-    Raises ActionRefused: 409 if the origin cannot be read, 422 if the recipe is too long.
+    Raises ActionRefused: 409 if the origin cannot be read, 422 if the recipe has too many actions or lasts too long.
     """
     if len(order.done) > limits.branch_changes or order.until_ms > limits.recipe_s * 1000:
         raise ActionRefused(

@@ -1,4 +1,4 @@
-"""The offset at which the next owner of a queue would begin: a member's chain of decisions (catalogue 2)."""
+"""Start offset of the next owner of a queue, with the decisions that lead to it (docs/spec/catalogue.md 2)."""
 
 from sandbox.broker.broker import Broker
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere

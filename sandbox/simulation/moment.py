@@ -54,10 +54,13 @@ def channels_of(cluster: Cluster) -> list[str]:
 def moment_at(
     directory: Path, at: int, *, limits: HostLimits | None = None, progress: Progress = lambda share: None
 ) -> dict[str, Any]:
-    """Return `snapshot` and the data of each channel at event `at`; neither if the sandbox sleeps then.
+    """Execute the run again up to event `at` and return the state after it: `state`, `snapshot`, `channels`, `seq`.
 
-    `seq`: the newest event of that turn.  Raises ActionRefused: 404 there is no such event, 409 it cannot be
-    executed again, 422 it is too far from the beginning.
+    `seq` is the last event of the loop turn that wrote event `at`.  If the sandbox slept at that time, `channels` is
+    empty
+    and `snapshot` is the stored one.  Raises ActionRefused: 404 if the event does not exist, 409 if the run differs
+    before
+    it or cannot be executed again, 422 if it is too far from the beginning.
     """
     kept, rows, last = _recorded(directory, at, (limits or HostLimits()).moment_events)
     with Until(directory, kept, rows, last) as rerun:

@@ -143,7 +143,7 @@ def test_what_cannot_be_branched_is_refused_with_a_sentence(stage: Recorded) -> 
             branch(stage, at, changes=changes)
     stage.kill()
     stage.wake()
-    with pytest.raises(ActionRefused, match="cannot be executed again"):
+    with pytest.raises(ActionRefused, match="cannot be replayed"):
         branch(stage, stage.rows()[-1]["seq"])
     assert stage.host.status()["known"] == 1
 

@@ -48,7 +48,7 @@ class BrokenPromise(TypedDict):
 
 
 class SimulationFigures(TypedDict):
-    """The totals of many seeds (`simulation.many`)."""
+    """The figures of all played seeds together (`simulation.many`)."""
 
     seeds: int
     seeds_per_s: float | None

@@ -36,8 +36,9 @@ class GroupQuestions:
     async def stats(self, address: str, group: str, topic: str | None = None) -> dict[MessageQueue, GroupOffset]:
         """Return the group's offsets in every queue of a topic, or of all topics (208).
 
-        The broker omits topics that no online member has subscribed to.  If `topic` is another topic, it also omits
-        the group's retry topic.  A queue without a committed offset counts as 0.
+        The broker omits topics that no online member has subscribed to.  With a `topic`, it also omits the group's
+        retry
+        topic, unless `topic` is that one.  A queue without a committed offset counts as 0.
         """
         stats = await self._requests.read(
             address,

@@ -6,7 +6,7 @@ in the journal of that run, or of any branch of it.  So no event number is store
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.control.actions import Action
 from sandbox.control.branch_orders import Done

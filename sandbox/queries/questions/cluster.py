@@ -84,7 +84,9 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
 
 @answers(StartOffset)
 def start_offset(cluster: Cluster, question: StartOffset) -> Row:
-    """Return the decisions by which a new member finds its start offset in this queue (catalogue 2), with results.
+    """Return the decisions by which a new member finds its start offset in this queue, and their results.
+
+    The decisions have the codes of docs/spec/catalogue.md 2.
 
     Raises ActionRefused (404) if the queue does not exist.
     """

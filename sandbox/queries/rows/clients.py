@@ -82,7 +82,7 @@ class MarkRow(TypedDict):
     count: NotRequired[int]  # queues
     queue: NotRequired[str]  # `orders/broker-a/3`
     offset: NotRequired[str]
-    trace: NotRequired[list[str]]  # how the start offset was found (catalogue 2)
+    trace: NotRequired[list[str]]  # how the start offset was found (docs/spec/catalogue.md 2)
     reason: NotRequired[str]
     holder: NotRequired[str]  # client id
     left_ms: NotRequired[int]  # of the holder's lock

@@ -86,7 +86,7 @@ class StatsData(NamedTuple):
 class ConsumeStatsList(NamedTuple):
     """The response to GET_BROKER_CONSUME_STATS (317): every group with its statistics, one per topic.
 
-    `lag`: messages not consumed yet.
+    `lag`: messages that are not consumed yet, of all groups and topics together.
     """
 
     broker_address: str
