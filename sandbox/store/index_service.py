@@ -11,7 +11,7 @@ from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
 from sandbox.store.index_file import IndexEntry, IndexFile
 from sandbox.store.index_keys import IndexKeys
-from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk
+from sandbox.store.index_walk_steps import EntryStep, FileWalk, IndexWalk
 from sandbox.store.mapped_file import MappedFile, MapPool
 from sandbox.store.mapped_file_queue import must_be_directory
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from queueviz.lti import scores, sender
+from queueviz.lti import score_sender, scores
 from queueviz.models import Course, Enrolment, LtiContext, LtiPlatform, LtiScore, Submission
 from tests.lti.lms import LINE_ITEM, Lms
 from tests.web.courses import LAB
@@ -236,8 +236,8 @@ def test_a_mistake_of_ours_ends_no_thread(
         raise RuntimeError("of ours")
 
     monkeypatch.setattr(scores, "turn", broken)
-    monkeypatch.setattr(sender, "close_old_connections", lambda: None)
-    sender.one_turn()
+    monkeypatch.setattr(score_sender, "close_old_connections", lambda: None)
+    score_sender.one_turn()
     assert "scores were not sent" in caplog.text
 
 

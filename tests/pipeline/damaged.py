@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sandbox.kernel.chance import Chance
-from sandbox.pipeline.audit.one_process import audit
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.one_process import audit
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.store_audit.one_process import audit
 from tests.golden.golden_stores import unpack
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run

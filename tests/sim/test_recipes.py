@@ -138,7 +138,7 @@ def test_what_has_no_recipe_is_refused_with_a_sentence(tmp_path: Path) -> None:
     stage.kill()
     stage.wake()
     stage.run(3)
-    with pytest.raises(ActionRefused, match="cannot be executed again"):
+    with pytest.raises(ActionRefused, match="cannot be replayed"):
         recipe(stage, list(rows_since(stage.directory / "journal", 0))[-1]["seq"])
     stage.close()
 

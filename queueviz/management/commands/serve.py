@@ -66,7 +66,7 @@ class Command(BaseCommand):
         from queueviz.asgi import application
         from queueviz.live import hubs, process_notices
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
-        from queueviz.lti.sender import Sender
+        from queueviz.lti.score_sender import Sender
         from queueviz.sandboxes import initial_histories
 
         shown = f"[{host}]" if ":" in host else host

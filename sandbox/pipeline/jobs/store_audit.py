@@ -10,12 +10,12 @@ store is unsound if a finding is an error.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.audit.piece_results import Part
-from sandbox.pipeline.audit.plan import Piece, derived_pieces, log_pieces, places_of
-from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sources.store_options import store_at
 from sandbox.pipeline.spark.parallel_work import spread
+from sandbox.pipeline.store_audit.piece_results import Part
+from sandbox.pipeline.store_audit.plan import Piece, derived_pieces, log_pieces, places_of
+from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.store.config import parse_delay_levels
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sandbox.pipeline.audit.log_audit import audit_log
-from sandbox.pipeline.audit.piece_results import Part
 from sandbox.pipeline.sealed.entries import (
     DRAFT,
     VERSION,
@@ -31,6 +29,8 @@ from sandbox.pipeline.sealed.plan import Task
 from sandbox.pipeline.sealed.units import units_of
 from sandbox.pipeline.sources.queue_positions import queues_of, sorted_places, unit_parts
 from sandbox.pipeline.sources.records import SCHEMA, batches
+from sandbox.pipeline.store_audit.log_audit import audit_log
+from sandbox.pipeline.store_audit.piece_results import Part
 
 ROW_GROUP_ROWS = 1 << 20
 ROW_GROUP_BYTES = 128 << 20  # in memory: Spark's task, and all of a log file of that size

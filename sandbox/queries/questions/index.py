@@ -7,7 +7,7 @@ from sandbox.control.questions import WalkIndex
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.messages import message_row
-from sandbox.store.index_walk import EntryStep, FileWalk
+from sandbox.store.index_walk_steps import EntryStep, FileWalk
 from sandbox.store.message_store import MessageStore
 
 Row = dict[str, Any]

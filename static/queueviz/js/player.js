@@ -1,5 +1,5 @@
 /* Plays a recording: the Board's own strips, lanes and cards, and a timeline under them. `part` selects the drawn parts. */
-import { Cards } from "./cards.js";
+import { Cards } from "./consumer_cards.js";
 import { $, $$, around, attr, calm, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { Lanes } from "./lanes.js";

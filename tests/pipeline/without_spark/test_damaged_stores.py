@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.audit.one_process import audit
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.golden.golden_stores import unpack

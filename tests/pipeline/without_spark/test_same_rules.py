@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.one_process import audit
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.store.findings import ERROR, NOTE, WARNING
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.one_process import audit
-from sandbox.pipeline.audit.verdict import Verdict
+from sandbox.pipeline.store_audit.one_process import audit
+from sandbox.pipeline.store_audit.verdict import Verdict
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import keys_of
 from sandbox.store.verify import verify
@@ -277,7 +277,7 @@ def test_units_at_the_end_of_a_queue_may_be_on_their_way_as_long_as_the_store_is
 
 
 def test_findings_have_a_limit_and_the_rest_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.pipeline.audit.piece_results.MAX_FINDINGS", 3)
+    monkeypatch.setattr("sandbox.pipeline.store_audit.piece_results.MAX_FINDINGS", 3)
     overwrite(index_file(root), ENTRIES_AT + 20, os.urandom(20 * 40))
     verdict = checked(root)
     assert len(verdict.findings) <= 6

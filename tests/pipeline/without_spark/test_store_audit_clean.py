@@ -8,10 +8,10 @@ import pytest
 
 from sandbox.journal.events import Entry
 from sandbox.kernel.chance import Chance
-from sandbox.pipeline.audit.one_process import audit
-from sandbox.pipeline.audit.piece_results import Found
-from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
-from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
+from sandbox.pipeline.store_audit.one_process import audit
+from sandbox.pipeline.store_audit.piece_results import Found
+from sandbox.pipeline.store_audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.simulation.run import run_seed
 from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
-from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
+from sandbox.pipeline.store_audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 
 
 def audit(

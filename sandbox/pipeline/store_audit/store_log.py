@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.message.record import Broken
-from sandbox.pipeline.audit.log_columns import LogFile, Records, Stop
 from sandbox.pipeline.sources.queue_positions import EVERYTHING, Log, Longs, places
+from sandbox.pipeline.store_audit.log_columns import LogFile, Records, Stop
 
 MAX_MAPPED = 4
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sandbox.pipeline.audit.key_walk import keys_between
-from sandbox.pipeline.audit.log_audit import Place
-from sandbox.pipeline.audit.piece_results import Notes, Part
-from sandbox.pipeline.audit.store_log import StoreLog
 from sandbox.pipeline.sources.queue_positions import Log
+from sandbox.pipeline.store_audit.key_walk import keys_between
+from sandbox.pipeline.store_audit.log_audit import Place
+from sandbox.pipeline.store_audit.piece_results import Notes, Part
+from sandbox.pipeline.store_audit.store_log import StoreLog
 from sandbox.store.index_cover import NO_KEYS, Keys, Stretch, readable, uncovered
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import index_files

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from sandbox.pipeline.audit.log_columns import LogFile, Records
 from sandbox.pipeline.sources.queue_positions import Longs
+from sandbox.pipeline.store_audit.log_columns import LogFile, Records
 
 
 def topics_in(file: LogFile, records: Records) -> tuple[list[str], Longs]:

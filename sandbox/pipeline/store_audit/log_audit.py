@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from sandbox.message import properties as names
 from sandbox.message.sys_flag import OUT_OF_QUEUE
-from sandbox.pipeline.audit.log_columns import LogFile, Records
-from sandbox.pipeline.audit.piece_results import Found, Notes, Part
-from sandbox.pipeline.audit.property_texts import Texts
-from sandbox.pipeline.audit.queue_units import QueueUnits
-from sandbox.pipeline.audit.store_log import Stopped, StoreLog
-from sandbox.pipeline.audit.topics import topics_in
 from sandbox.pipeline.sources.queue_positions import UNIT, Log, Longs, queues_of
+from sandbox.pipeline.store_audit.log_columns import LogFile, Records
+from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part
+from sandbox.pipeline.store_audit.property_texts import Texts
+from sandbox.pipeline.store_audit.queue_units import QueueUnits
+from sandbox.pipeline.store_audit.store_log import Stopped, StoreLog
+from sandbox.pipeline.store_audit.topics import topics_in
 from sandbox.store.findings import missing_unit_text, two_records_text, wrong_unit_text
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.results import QueueUnit

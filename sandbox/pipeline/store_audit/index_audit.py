@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.audit.chains import Chains
-from sandbox.pipeline.audit.index_cover import stretches_of, torn_at
-from sandbox.pipeline.audit.key_walk import LogKeys, keys_between
-from sandbox.pipeline.audit.log_audit import Place
-from sandbox.pipeline.audit.lost_ranges import Lost
-from sandbox.pipeline.audit.piece_results import Found, Notes, Part, found_of
-from sandbox.pipeline.audit.store_log import StoreLog
 from sandbox.pipeline.sources.queue_positions import Longs
+from sandbox.pipeline.store_audit.chains import Chains
+from sandbox.pipeline.store_audit.index_cover import stretches_of, torn_at
+from sandbox.pipeline.store_audit.key_walk import LogKeys, keys_between
+from sandbox.pipeline.store_audit.log_audit import Place
+from sandbox.pipeline.store_audit.lost_ranges import Lost
+from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part, found_of
+from sandbox.pipeline.store_audit.store_log import StoreLog
 from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, seconds_text
 from sandbox.store.index_head import END_PHYSICAL_AT, Head, head_findings
 from sandbox.store.reader_files import OpenFiles

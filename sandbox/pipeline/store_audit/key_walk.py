@@ -7,11 +7,11 @@ import numpy as np
 
 from sandbox.message.string_hash import java_hash
 from sandbox.message.sys_flag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
-from sandbox.pipeline.audit.log_columns import LogFile, Records
-from sandbox.pipeline.audit.property_texts import Texts
-from sandbox.pipeline.audit.store_log import Stopped, StoreLog
-from sandbox.pipeline.audit.topics import topics_in
 from sandbox.pipeline.sources.queue_positions import Longs
+from sandbox.pipeline.store_audit.log_columns import LogFile, Records
+from sandbox.pipeline.store_audit.property_texts import Texts
+from sandbox.pipeline.store_audit.store_log import Stopped, StoreLog
+from sandbox.pipeline.store_audit.topics import topics_in
 
 _UNSIGNED = 0xFFFF_FFFF
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.audit.piece_results import Found, Notes
+from sandbox.pipeline.store_audit.piece_results import Found, Notes
 from sandbox.store.findings import chain_text, slot_text, slots_used_text
 from sandbox.store.reader_index import (
     HEADER_BYTES,

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from sandbox.pipeline.audit.store_log import Stopped
+from sandbox.pipeline.store_audit.store_log import Stopped
 from sandbox.store.findings import MAX_FINDINGS, Finding, severity_of
 from sandbox.store.index_cover import Keys
 

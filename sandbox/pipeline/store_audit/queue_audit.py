@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sandbox.pipeline.audit.log_audit import Place
-from sandbox.pipeline.audit.lost_ranges import Lost
-from sandbox.pipeline.audit.piece_results import Found, Notes, Part
-from sandbox.pipeline.audit.queue_units import UNITS_AT_ONCE, QueueUnits
-from sandbox.pipeline.audit.store_log import StoreLog
 from sandbox.pipeline.sources.queue_positions import Longs, log_files
+from sandbox.pipeline.store_audit.log_audit import Place
+from sandbox.pipeline.store_audit.lost_ranges import Lost
+from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part
+from sandbox.pipeline.store_audit.queue_units import UNITS_AT_ONCE, QueueUnits
+from sandbox.pipeline.store_audit.store_log import StoreLog
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store.findings import orphan_unit_text

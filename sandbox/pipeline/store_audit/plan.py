@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.pipeline.audit.index_audit import audit_index
-from sandbox.pipeline.audit.index_cover import audit_cover, logs_of, stretches_of
-from sandbox.pipeline.audit.log_audit import Place, audit_log
-from sandbox.pipeline.audit.lost_ranges import Lost
-from sandbox.pipeline.audit.piece_results import Part, found_of
-from sandbox.pipeline.audit.queue_audit import QueueFile, audit_queues
 from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.queue_positions import Log
+from sandbox.pipeline.store_audit.index_audit import audit_index
+from sandbox.pipeline.store_audit.index_cover import audit_cover, logs_of, stretches_of
+from sandbox.pipeline.store_audit.log_audit import Place, audit_log
+from sandbox.pipeline.store_audit.lost_ranges import Lost
+from sandbox.pipeline.store_audit.piece_results import Part, found_of
+from sandbox.pipeline.store_audit.queue_audit import QueueFile, audit_queues
 from sandbox.store.index_cover import Stretch
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import files_in, named_files_in, queues_in

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sandbox.pipeline.audit.index_cover import stretches_of
-from sandbox.pipeline.audit.log_audit import Place
-from sandbox.pipeline.audit.lost_ranges import FOREVER, Lost
-from sandbox.pipeline.audit.piece_results import Found, Part, found_of
-from sandbox.pipeline.audit.store_log import Stopped, StoreLog
+from sandbox.pipeline.store_audit.index_cover import stretches_of
+from sandbox.pipeline.store_audit.log_audit import Place
+from sandbox.pipeline.store_audit.lost_ranges import FOREVER, Lost
+from sandbox.pipeline.store_audit.piece_results import Found, Part, found_of
+from sandbox.pipeline.store_audit.store_log import Stopped, StoreLog
 from sandbox.store.findings import ERROR, LOG_ENDS, MAX_FINDINGS, file_sizes_text, stop_of_log, torn_tail_text
 from sandbox.store.index_cover import NO_KEYS, Keys
 from sandbox.store.verify_around import checkpoint_ahead
