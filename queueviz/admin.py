@@ -57,12 +57,12 @@ class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
             try:
                 outgoing.host_of(values.get(name) or "")
             except outgoing.AddressRefused:
-                self.add_error(name, _("It begins with https:// and has no user, password or fragment."))
+                self.add_error(name, _("The address must begin with https:// and have no user, password or fragment."))
         for name in ("deployments", "hosts"):
             if not isinstance(listed := values.get(name) or [], list) or not all(
                 isinstance(item, str) for item in listed
             ):
-                self.add_error(name, _('A list of strings, for example ["1"].'))
+                self.add_error(name, _('Enter a list of strings, for example ["1"].'))
             elif name == "hosts" and not all(outgoing.is_host(host.lower()) for host in listed):
                 self.add_error(name, _("Hosts such as files.example.org, without https:// and without a path."))
         return values

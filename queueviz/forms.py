@@ -44,7 +44,7 @@ def fields_of(form: QueryDict) -> dict[str, object]:
 def _put(fields: dict[str, object], field: str, value: str | list[str] | dict[str, str]) -> None:
     if field in fields and not (isinstance(fields[field], dict) and isinstance(value, dict)):
         raise ActionRefused(
-            422, "{field} is sent in two forms.", "Send it as one text, as a list, or key by key.", field=field
+            422, "{field} is sent in two forms.", "Send the field as one text, as a list, or key by key.", field=field
         )
     fields[field] = value
 

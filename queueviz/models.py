@@ -132,7 +132,7 @@ class Cluster(models.Model):
         max_length=48,
         unique=True,
         validators=[fields.name_is_an_address],
-        help_text=_("The address of its pages: /k/<name>/. It cannot be changed later."),
+        help_text=_("The address of the cluster's pages: /k/<name>/. The name cannot be changed later."),
     )
     title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("The name shown on pages."))
     name_servers = models.TextField(
@@ -161,7 +161,7 @@ class Cluster(models.Model):
         blank=True,
         related_name="+",
         verbose_name=_("operators"),
-        help_text=_("They can view, and reset offsets."),
+        help_text=_("Operators can view the cluster, and reset its offsets."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

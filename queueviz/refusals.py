@@ -59,7 +59,7 @@ def describe(error: BaseException) -> tuple[int, Described]:
     if isinstance(error, EngineBusy):
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
-        text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
+        text = filled("The engine could not execute this request: {why}.", {"why": str(error).removesuffix(".")})
         return 503, {"error": hidden_names.shown(text), "hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)

@@ -179,7 +179,7 @@ def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
         return Forbidden("Only operators of this cluster can do this.")
     if visitor.token:
         return Forbidden("This token does not belong to this sandbox, or it was revoked. It only allows viewing.")
-    return Forbidden("Your link to this sandbox does not allow this.")
+    return Forbidden("Your link to this sandbox does not allow this action.")
 
 
 def has_expired(sandbox: Sandbox) -> bool:

@@ -151,7 +151,7 @@ def _found(visit: policy.Visit, job: str) -> tuple[Result, ResultRow]:
     run_result = Result(job, policy.ours(visit).slug)
     row = result_row(run_result)
     if row is None:
-        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Run it first.", job=job)
+        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Run the job first.", job=job)
     return run_result, row
 
 

@@ -394,5 +394,5 @@ def broken(request: HttpRequest, error: Exception) -> HttpResponse:
     if refusals.is_disk_full(error):
         return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
-    body = {"error": "A server error occurred.", "hint": "It is logged. Try again."}
+    body = {"error": "A server error occurred.", "hint": "The error is logged. Try again."}
     return HttpResponse(orjson.dumps(body), status=500, content_type=JSON)

@@ -31,15 +31,17 @@ VERDICTS = {
     "unknown": pgettext_lazy("verdict", "unknown"),
 }
 SENTENCES = {
-    "once": _("Consumed once."),
-    "duplicate": _("Delivered to a listener, or to a real client, more than once."),
-    "lost": _("The group committed past it, and no listener received it."),
-    "waiting": _("Not committed yet, or to be redelivered after a failure."),
+    "once": _("The message was consumed once."),
+    "duplicate": _("The message was delivered to a listener, or to a real client, more than once."),
+    "lost": _("The group committed past the message, and no listener received it."),
+    "waiting": _("The message is not committed yet, or is to be redelivered after a failure."),
     OUT_OF_ORDER: _(
-        "A later message of its queue or sharding key was accepted first. Only orderly listeners prevent this."
+        "A later message of the same queue or sharding key was accepted first. Only orderly listeners prevent this."
     ),
-    "handed_over": _("Pulled by a real client. It shows pulls and commits, but not the work of its listener."),
-    "unknown": _("The journal skipped these events or deleted them."),
+    "handed_over": _(
+        "A real client pulled the message. It reports pulls and commits, but not the work of its listener."
+    ),
+    "unknown": _("The journal skipped or deleted the events of this message."),
 }
 CAUSES = {
     "crash_before_commit": _("crash before commit"),

@@ -71,8 +71,8 @@ MARKS: Texts = {
 TRIGGERS: Texts = {
     "timer": _("20 s passed"),
     "notified": _("the broker sent a notification"),
-    "started": _("it started"),
-    "resumed": _("it resumed"),
+    "started": _("the member started"),
+    "resumed": _("the member resumed"),
     "reset": _("offsets were reset"),
 }
 TRACE: Texts = {  # docs/spec/catalogue.md 2

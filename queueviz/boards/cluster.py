@@ -17,14 +17,14 @@ UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the or
     ),
     (
         _("Owner, in client memory, buffered, lock"),
-        _("Reported by the member. Unknown if the member does not answer."),
+        _("The member reports these values; without an answer, they are unknown."),
     ),
     (
         _("Redelivered if this group crashed now, end to end, delivered again"),
         _("Not reported: no admin request returns these counts."),
     ),
     (_("Other members waiting for a lock"), _("Only in the broker's memory. A lock is reported by its holder.")),
-    (_("Flushed and replicated log positions, broker clock"), _("Not reported: no request returns them.")),
+    (_("Flushed and replicated log positions, broker clock"), _("Not reported: no request returns these values.")),
     (_("Messages of a producer"), _("Brokers report only its connection, language and version.")),
 )
 

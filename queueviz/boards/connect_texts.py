@@ -16,7 +16,7 @@ ENDS: Texts = {
 LIMITS: Texts = {
     "connections": _("too many connections"),
     "pending_requests": _("unanswered requests"),
-    "unread": _("it does not read its responses"),
+    "unread": _("the client does not read its responses"),
     "unfinished": _("too many unfinished frames"),
     "protocol": _("bytes that are not a frame"),
     "frame_bytes": _("a frame or a header that is too long"),
@@ -43,10 +43,10 @@ MEANINGS: Texts = {  # of a refusal, and what to do about it
     "tls": _("The client requested encryption, and the negotiation failed. Turn TLS off in the client."),
 }
 DENIALS: Texts = {
-    "unsigned": _("it does not sign requests: set the access key and the secret key in the client"),
-    "unknown_key": _("it uses the access key of another sandbox, or an old one"),
-    "signature": _("its secret key does not match the access key"),
-    "permission": _("its key does not permit this"),
+    "unsigned": _("the client does not sign requests: set the access key and the secret key in the client"),
+    "unknown_key": _("the client uses the access key of another sandbox, or an old one"),
+    "signature": _("the client's secret key does not match the access key"),
+    "permission": _("the client's key does not permit this request"),
 }
 WORDS: Texts = {
     **{f"denial.{key}": text for key, text in DENIALS.items()},

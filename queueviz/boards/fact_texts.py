@@ -69,7 +69,7 @@ VALUES: Texts = {
     "shutdown": _("shutdown"),
     "unsubscribed": _("unsubscribed"),
     "forced": _("forced"),
-    "free": _("it was free"),
+    "free": _("the queue was free"),
     "renewed": _("renewed"),
     "taken_over": _("taken over"),
     "age": _("too old"),
@@ -94,7 +94,7 @@ VALUES: Texts = {
     "normal": _("normal"),
     "abnormal": _("abnormal"),
     "connections": _("too many connections"),
-    "unread": _("it does not read its responses"),
+    "unread": _("the client does not read its responses"),
     "unfinished": _("too many unfinished frames"),
     "pending_requests": _("unanswered requests"),
 }

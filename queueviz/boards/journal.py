@@ -33,10 +33,11 @@ WORDS: Texts = {
     "journal.diff_none": _("No known changes."),
     "journal.diff_more": _("First {n} of {all} changes."),
     "journal.diff_same": _(
-        "Both events follow keyframe #{seq}. State that no event records may still have changed between them."
+        "Both events follow keyframe #{seq}. Values not recorded by events may also have changed between the two "
+        "events."
     ),
     "journal.diff_between": _(
-        "State that no event records is compared at the keyframes #{from} and #{to}. Such rows are marked."
+        "Values not recorded by events are compared at the keyframes #{from} and #{to}. Such rows are marked."
     ),
     "journal.diff_old": _("at the keyframes"),
     "journal.diff_failed": _("The changes could not be read. Try again."),

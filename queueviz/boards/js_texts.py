@@ -25,8 +25,8 @@ TEXTS: CountedTexts = {
     "conn.stale": _("No update for {age}"),
     "conn.offline": _("Offline"),
     "conn.frozen": _("Frozen"),
-    "conn.lost": _("Connection lost. This is event #{seq}, {age} old. Next try in {wait}."),
-    "conn.lost_now": _("Connection lost. This is event #{seq}, {age} old. Trying again now."),
+    "conn.lost": _("Connection lost. The page shows event #{seq}, {age} old. Next try in {wait}."),
+    "conn.lost_now": _("Connection lost. The page shows event #{seq}, {age} old. Trying again now."),
     "conn.try": _("Try now"),
     "conn.connecting": _("Connecting"),
     "conn.opening": _("Opening"),
@@ -36,7 +36,7 @@ TEXTS: CountedTexts = {
     "end.asleep": _("This sandbox is asleep. You see its last state."),
     "end.failed": _("This sandbox cannot be opened. Reload the page to see the reason."),
     "end.unknown": _("This item no longer exists."),
-    "end.forbidden": _("You no longer have access to this."),
+    "end.forbidden": _("You no longer have access to this view."),
     "end.too_large": _("This view is too large for live updates."),
     "end.too_many_channels": _("This page has too many live views at once."),
     "end.too_many_messages": _("This page sent too many requests at once. Reload it."),
@@ -72,15 +72,20 @@ TEXTS: CountedTexts = {
     "state.refused": _("Refused"),
     "state.removed": _("Removed"),
     "state.unknown": _("Unknown"),
-    "card.hung": _("No heartbeat for **{age}**. The broker drops it in **{left}**; only then are {queues} reassigned."),
-    "card.hung_free": _("No heartbeat for **{age}**. The broker drops it in **{left}**."),
-    "card.crashed_locks": _(
-        "Crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then no member consumes these queues."
+    "card.hung": _(
+        "No heartbeat for **{age}**. The broker drops this member in **{left}**; only then are {queues} reassigned."
     ),
-    "card.crashed": _("Crashed **{age}** ago. The broker detected the closed connection."),
-    "card.stopped": _("Stopped cleanly **{age}** ago: messages finished, offsets committed, queues unlocked."),
+    "card.hung_free": _("No heartbeat for **{age}**. The broker drops this member in **{left}**."),
+    "card.crashed_locks": _(
+        "This member crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then no member "
+        "consumes these queues."
+    ),
+    "card.crashed": _("This member crashed **{age}** ago. The broker detected the closed connection."),
+    "card.stopped": _(
+        "This member stopped cleanly **{age}** ago: messages finished, offsets committed, queues unlocked."
+    ),
     "card.starting": _("Starting: route, heartbeat, first rebalance."),
-    "card.refused": _("The broker refuses it: {reason}"),
+    "card.refused": _("The broker refuses this member: {reason}"),
     "card.idle": Counted(
         lambda n: ngettext("{queues}, {members}: {who} gets no queue", "{queues}, {members}: {who} get no queue", n)
     ),
@@ -89,16 +94,18 @@ TEXTS: CountedTexts = {
     "card.wire_told": _("{language} {version}, a real client."),
     "card.wire": _("{language} {version}, a real client. It does not report its buffers."),
     "card.slow_key": _("{key}: {age} per message"),
-    "card.slow_next": _("the next message of {queue} takes {age}: waiting for it"),
+    "card.slow_next": _("the next message of {queue} takes {age}: waiting for this message"),
     "card.slow_waits": _("{key}: {age} per message; waiting for its first message"),
     "card.pinned": _(
-        "{queue}: the committed offset stays at **{committed}** because **{key}** is unfinished; {done} finished "
-        "behind it"
+        "{queue}: the committed offset stays at **{committed}** because **{key}** is unfinished; {done} later "
+        "messages are finished"
     ),
     "card.flow": _("Pulls paused: {limit} limit reached"),
     "meter.count": _("Fullest queue"),
     "meter.bytes": _("Queue bytes"),
-    "meter.in_all": _("Buffered messages in the fullest queue, and the limit of a queue; {n} in all its queues"),
+    "meter.in_all": _(
+        "Buffered messages in the fullest queue, and the limit of a queue; {n} in all queues of this member"
+    ),
     "meter.span": _("Offset span"),
     "meter.threads": _("Threads"),
     "limit.count": _("count"),
@@ -113,7 +120,7 @@ TEXTS: CountedTexts = {
     "lock.none": _("not locked"),
     "lock.lost": _("lock table lost with the master's memory"),
     "lock.granted": _("granted"),
-    "lock.denied": _("denied, {who} holds it for {left} more"),
+    "lock.denied": _("denied, {who} holds the lock for another {left}"),
     "lock.consuming": _("{key} in thread {thread}"),
     "lock.waits": _("waits"),
     "lock.suspended": _("paused {left}"),
@@ -129,7 +136,7 @@ TEXTS: CountedTexts = {
     "journal.gap": Counted(lambda n: ngettext("missed {n} event, loaded", "missed {n} events, loaded", n)),
     "journal.why": _("why"),
     "journal.none": _("No events yet."),
-    "journal.only_steps": _("Only details recently."),
+    "journal.only_steps": _("All recent events are details; the Journal page shows them."),
     "time.live": _("LIVE"),
     "time.frozen": _("Frozen: go live"),
     "time.frozen_more": Counted(lambda n: ngettext("Frozen, {n} event missed", "Frozen, {n} events missed", n)),

@@ -13,7 +13,7 @@ from queueviz.templatetags.formats import number, rate
 from queueviz.texts import Texts
 
 FLOW: Texts = {
-    "flow.retrying": _("{n} of them in retry"),
+    "flow.retrying": _("{n} messages of the lag in retry"),
     "flow.retrying_unknown": _("retries not included: unknown"),
     "flow.delivered": _("{rate} delivered"),
     "flow.delivered_more": _("{rate} delivered, more than consumed"),

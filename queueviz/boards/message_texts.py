@@ -11,9 +11,9 @@ from queueviz.texts import Text, Texts
 Signs = dict[str | None, tuple[str, Text, str]]  # by code; None: not ended
 
 STATES: Signs = {  # sign, word, tone
-    "committed": ("✓", _("offset committed past it"), "ok"),
+    "committed": ("✓", _("offset committed past the message"), "ok"),
     "finished": ("◐", _("done, commit pending"), "warn"),
-    "finished_ahead": ("◐", _("done, but an older one is not"), "warn"),
+    "finished_ahead": ("◐", _("done, but an older message is not"), "warn"),
     "processing": ("▶", _("being processed"), "move"),
     "buffered": ("▤", _("buffered in the member"), "move"),
     "pulled": ("▽", _("pulled; its processing is not reported"), "plain"),
@@ -44,7 +44,7 @@ OUTCOMES: Signs = {  # sign, word, tone
     "FAILED": ("✕", _("failed"), "bad"),
     "TIMEOUT": ("✕", _("timed out"), "bad"),
     "IGNORED": ("∅", _("result ignored: the queue was released"), "plain"),
-    "INTERRUPTED": ("✕", _("interrupted: its process ended"), "bad"),
+    "INTERRUPTED": ("✕", _("interrupted: the member's process ended"), "bad"),
     None: ("▶", _("still processing"), "move"),
     "CR_SUCCESS": ("✓", _("success"), "ok"),
     "CR_LATER": ("↻", _("retry later"), "warn"),
@@ -65,7 +65,7 @@ WHY: Texts = {
         "No message here has this unique key. As an offset ID, it points to a broker at {address}. Brokers here: "
         "{known}."
     ),
-    "broker_down": _("{broker} stored it and is not running."),
+    "broker_down": _("{broker} stored this message and is not running."),
     "deleted": _("Position {physical_offset} was in a log file that {broker} deleted. Its log now begins at {low}."),
     "beyond_end": _("The log of {broker} ends at {high}, before position {physical_offset}."),
     "no_record": _("Position {physical_offset} of {broker} is not the start of a record."),

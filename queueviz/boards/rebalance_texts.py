@@ -14,11 +14,11 @@ MINDS: Texts = {
     "yes": _("same as at the brokers now"),
     "no_members": _("brokers list {members}"),
     "no_queues": _("brokers have {queues}"),
-    "missed": _("No broker answered {age} ago: the old list stays."),
+    "missed": _("No broker answered {age} ago: the member keeps its old list."),
     "cannot": _("Assignment failed {age} ago: {why}"),
-    "route": _("Its route now has {queues}; its next round uses it."),
-    "secret": _("Its assignment is not reported."),
-    "gone": _("No process."),
+    "route": _("The member's route now has {queues}; its next round uses this route."),
+    "secret": _("The assignment of this member is not reported."),
+    "gone": _("This member has no process."),
     "due": _("next round in {left}"),
 }
 TROUBLES: Texts = {
@@ -43,8 +43,8 @@ GAPS: Texts = {
     "first": _("no owner before"),
     "at_once": _("at once"),
     "paused": _("paused {age}"),
-    "both": _("both held it for {age}"),
-    "still": _("both hold it"),
+    "both": _("both members held the queue for {age}"),
+    "still": _("both members hold the queue"),
 }
 STRATEGIES: Texts = {
     "MACHINE_ROOM": _("By room"),

@@ -23,7 +23,7 @@ WORDS: Texts = {
     "replay.of": _("of {newest} · {age} ago"),
     "replay.of_newest": _("of {newest} · the newest"),
     "replay.cause": _("Caused by #{seq} “{said}”, {n} events earlier"),
-    "replay.no_cause": _("No event in the journal caused it."),
+    "replay.no_cause": _("No event in the journal caused this event."),
     "replay.grey": _("grey: value at keyframe #{seq}, {n} events earlier"),
     "replay.exact": _("all values are of this event"),
     "replay.as_of": _("all values are of event #{seq}, {n} events earlier"),

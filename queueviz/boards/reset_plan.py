@@ -23,7 +23,9 @@ NOTES = {
     "locked_by": _("locked by {holder}"),
     "not_heard": _("a pull consumer ignores an online reset; no offset will change"),
     "not_heard_in_cpp": _("its owner is a C++ client, which cannot parse the reset request of this broker"),
-    "owner_silent": _("owner {owner} does not respond; applies when another member acquires the queue"),
+    "owner_silent": _(
+        "owner {owner} does not respond; the new offset takes effect when another member acquires the queue"
+    ),
 }
 
 
@@ -129,7 +131,11 @@ def _note(note: PlanNote) -> NoteInWords:
     code, values = str(note["code"]), note.get("values") or {}
     if code == "held":
         count = int(values.get("count", 1))
-        text = ngettext("{n} message is buffered in its member", "{n} messages are buffered in their member", count)
+        text = ngettext(
+            "{n} message is buffered in the member that owns the queue",
+            "{n} messages are buffered in the member that owns the queue",
+            count,
+        )
         text = text.format(n=number(count))
     elif code in NOTES:
         text = str(NOTES[code]).format_map({name: number(value) for name, value in values.items()})

@@ -144,7 +144,7 @@ def lines_of(result: Comparison) -> list[Line]:
             waits[1]["ms"] if waits[1] else 0,
             _("no lock was refused")
             if longer is None
-            else _("{queue}: {who} was refused while {holder} held it").format(
+            else _("{queue}: {who} was refused the lock while {holder} held it").format(
                 queue=longer["queue"],
                 who=names.get(longer["who"], longer["who"]),
                 holder=names.get(longer["holder"], longer["holder"]),

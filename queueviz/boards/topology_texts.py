@@ -57,12 +57,15 @@ VIEWS: Texts = {
     "known": _("registered"),
     "knows": _("{server} lists {broker}; the last heartbeat is not reported"),
     "down": _("down: no data"),
-    "sentence": _("{server}: last heartbeat of {broker} {age} ago; it removes the broker in {left} without another"),
+    "sentence": _(
+        "{server}: last heartbeat of {broker} {age} ago; without another heartbeat, the name server removes the "
+        "broker in {left}"
+    ),
     "nothing": _("{server} has no entry for {broker}"),
 }
 OTHERS: Texts = {
-    "line": _("{a} to {b}, {kind}: {state}. Open its frames."),
-    "line.panel": _("{a} to {b}, {kind}: {state}. Select it."),
+    "line": _("{a} to {b}, {kind}: {state}. Open the frames of this link."),
+    "line.panel": _("{a} to {b}, {kind}: {state}. Select this link."),
     "behind": _("behind"),
     "alone": _("does not follow its master"),
 }

@@ -42,7 +42,7 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
         raise ActionRefused(
             409,
             "The secret key of this cluster is missing: {variable} is not set.",
-            "Set it in the server's environment and start the server again.",
+            "Set this variable in the server's environment and start the server again.",
             variable=cluster.secret_variable,
         )
     return AttachedSettings(

@@ -44,14 +44,14 @@ def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
     point = cluster.undo_points.filter(reset_id=action.reset_id).first()
     if point is None:
         raise ActionRefused(
-            404, "Reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=action.reset_id
+            404, "Offset reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=action.reset_id
         )
     if point.undone_at is not None:
         raise ActionRefused(409, "This reset is already undone.", "Make a new reset.")
     if cluster.undo_points.filter(group=point.group, topic=point.topic, pk__gt=point.pk).exists():
         raise ActionRefused(
             409,
-            "{group} was reset again on {topic} after this reset.",
+            "The offsets of {group} were reset again on {topic} after this reset.",
             "Only the newest reset can be undone.",
             group=point.group,
             topic=point.topic,

@@ -32,7 +32,7 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
     if visit is None:
         raise NotFound("No course has this address.")
     if not can(visit.role, verb):
-        raise Forbidden("Only the teacher can open this.")
+        raise Forbidden("Only the teacher can open this page.")
     return visit
 
 

@@ -8,17 +8,20 @@ from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 
 KINDS: Texts = {
-    "score": _("Graded {live}, now {found}."),
+    "score": _("The recorded score is {live}; the regraded score is {found}."),
     "journal": _('The journal records the result "{live}"; the checks compute "{found}".'),
-    "unwritten": _('The checks compute "{found}", which is not in the journal: the server was killed before that.'),
+    "unwritten": _(
+        'The checks compute "{found}", which is not in the journal: the server was killed before the result '
+        "was recorded."
+    ),
     "receipt": _("Step {step}: the answer received at event {live} differs from the journal. The journal was changed."),
     "lost": _(
-        "Answers of attempt {live} were received, but the journal does not contain it. Its oldest part was cut "
-        "off, or it was changed. The grade stays."
+        "Answers of attempt {live} were received, but the journal does not contain this attempt. The oldest part "
+        "of the journal was cut off, or the journal was changed. The grade stays."
     ),
-    "rerun": _("Replaying its actions does not produce this journal: {found}."),
+    "rerun": _("Replaying the actions of the submission does not produce this journal: {found}."),
     "unread": _("The journal cannot be read: {found}"),
-    "gone": _("Its sandbox no longer exists; the grade stays."),
+    "gone": _("The sandbox of this submission no longer exists; the grade stays."),
     "not_begun": _("The journal has no attempt at this lab; the grade stays."),
     "more": _("{found} more differences in this submission."),
 }

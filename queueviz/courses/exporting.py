@@ -83,7 +83,7 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
             if left < 0:
                 raise ActionRefused(
                     409,
-                    "This is more than {most} MiB.",
+                    "The export has more than {most} MiB.",
                     "Ask the server administrator to run manage.py student export.",
                     most=MOST_BYTES // 2**20,
                 )

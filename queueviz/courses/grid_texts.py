@@ -35,7 +35,7 @@ DONE: Texts = {
 }
 
 HELD: Texts = {
-    "hold.frozen": _("Your teacher stopped time for all students. It resumes for all of you together."),
+    "hold.frozen": _("Your teacher stopped time for all students. Time resumes for all of you together."),
     "hold.acts": _("Your teacher controls this sandbox. You can read and answer."),
     "hold.coming": _("From your teacher in {s} s: {what}"),
     **{f"hold.{kind}": word for kind, word in DONE.items()},
@@ -57,12 +57,12 @@ WORDS: Texts = {
     "grid.preview_asleep": _("{n} sandboxes, {asleep} asleep skipped"),
     "grid.sent": _("{what}: {done} sandboxes, at most {late} ms late"),
     "grid.skipped": _("{n} asleep skipped"),
-    "grid.refused": _("not in {n}: {why}"),
+    "grid.refused": _("not done in {n}: {why}"),
     "grid.in": _("In {s} s"),
     "grid.frozen": _("time stopped"),
     "grid.acts": _("{who} acts"),
     "grid.differs": _("≠ #{seq}"),
-    "grid.differs_why": _("{name} is {state} here since event #{seq}; for {others} others it is {usual}."),
+    "grid.differs_why": _("{name} is {state} here since event #{seq}; for {others} other students it is {usual}."),
     "grid.member": _("{who}: {state}"),
     "grid.place": _("Student {n}"),
     "grid.newly_stuck": _("{name} is stuck"),

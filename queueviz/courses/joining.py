@@ -86,14 +86,14 @@ def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
             raise ActionRefused(
                 409,
                 "All {most} places of this course are taken.",
-                "Ask the teacher for another one.",
+                "Ask the teacher for another place.",
                 most=course.most_students,
             )
         if requested in taken:
             raise ActionRefused(
                 422,
                 "{pseudonym} is already used in this course.",
-                "Choose another one.",
+                "Choose another value.",
                 field="pseudonym",
                 pseudonym=requested,
             )
@@ -122,7 +122,7 @@ def take(visitor: Visitor, secret: str) -> Enrolment:
     )
     if enrolment is None:
         GUESSES.demand(visitor.address)
-        raise ActionRefused(404, "This link does not open a place in a course.", "Ask the teacher for a new one.")
+        raise ActionRefused(404, "This link does not open a place in a course.", "Ask the teacher for a new link.")
     keep(visitor, enrolment.course, secret)
     return enrolment
 
@@ -140,7 +140,7 @@ def _of_code(visitor: Visitor, code: str) -> Course:
         raise ActionRefused(
             404,
             "No course has the code {code}.",
-            "A code has six letters: check yours.",
+            "A code has six letters: check the code that you entered.",
             field="code",
             code=letters[:CODE_LENGTH] or "–",
         )
@@ -154,7 +154,7 @@ def _clean(pseudonym: str) -> str:
         raise ActionRefused(
             422,
             "A pseudonym has at most {most} characters.",
-            "Choose a shorter one.",
+            "Choose a shorter pseudonym.",
             field="pseudonym",
             most=PSEUDONYM_CHARS,
         )

@@ -15,8 +15,8 @@ class Course(models.Model):
 
     class Feedback(models.TextChoices):
         AT_ONCE = "at_once", _("at once")
-        AT_END = "at_end", _("at its due date")
-        ON_RELEASE = "on_release", _("at its release")
+        AT_END = "at_end", _("at the due date of the course")
+        ON_RELEASE = "on_release", _("at the release of the results")
 
     slug = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=80)

@@ -33,12 +33,12 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
     Raises ActionRefused: 404 the course does not have the lab, 422 the lab does not have the step.
     """
     if lab not in course.labs or lab not in LABS:
-        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose one of its labs.", lab=lab[:48])
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose a lab of this course.", lab=lab[:48])
     if step is not None and not 0 <= step <= len(LABS[lab].steps):
         raise ActionRefused(
             422,
             "Lab {lab} has {steps} steps.",
-            "Choose one of them.",
+            "Choose one of the listed options.",
             field="step",
             lab=LABS[lab].number,
             steps=len(LABS[lab].steps),
@@ -78,4 +78,4 @@ def demand(target: Sandbox | Cluster, role: Role, action: Action) -> None:
     if role != "student" or not isinstance(target, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
         return
     if target.course is not None and is_closed(target.course, action.lab, action.step):
-        raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until it is open.", step=action.step)
+        raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until the step is open.", step=action.step)

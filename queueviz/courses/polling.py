@@ -56,7 +56,9 @@ def find(course: Course, number: int) -> Poll:
     """Return the course's poll with this number.  Raises ActionRefused (404)."""
     poll = course.polls.filter(number=number).first()
     if poll is None:
-        raise ActionRefused(404, "This course has no question {number}.", "Open its poll again.", number=number)
+        raise ActionRefused(
+            404, "This course has no question {number}.", "Open the polls of the course again.", number=number
+        )
     return poll
 
 
@@ -70,7 +72,10 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
         last = newest(course)
         if last is not None and not last.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is not revealed yet.", "Finish its steps, or drop it.", number=last.number
+                409,
+                "Question {number} is not revealed yet.",
+                "Finish the steps of the question, or drop the question.",
+                number=last.number,
             )
         if course.polls.count() >= MOST_POLLS:
             raise ActionRefused(
@@ -99,7 +104,7 @@ def advance(course: Course, number: int, to: str, shown: str = "") -> None:
             raise ActionRefused(
                 409,
                 "Question {number} is in the state “{state}”.",
-                "Its next step is “{step}”.",
+                "The next step of the question is “{step}”.",
                 number=number,
                 state=state.label,
                 step=following.label,
@@ -137,7 +142,9 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
                 "Open the question again to see its current step.",
             )
         if not 0 <= answer < len(poll.answers):
-            raise ActionRefused(422, "This is not one of the answers.", "Choose one of them.", field="answer")
+            raise ActionRefused(
+                422, "This is not one of the answers.", "Choose one of the listed options.", field="answer"
+            )
         made, _is_new = Vote.objects.update_or_create(
             poll=poll, enrolment=enrolment, round=round_, defaults={"answer": answer}
         )
@@ -162,7 +169,10 @@ def results(poll: Poll) -> Results:
     """Return the results of a poll.  Raises ActionRefused (409) before the reveal."""
     if not poll.is_revealed:
         raise ActionRefused(
-            409, "Question {number} is not revealed yet.", "Finish its steps, or drop it.", number=poll.number
+            409,
+            "Question {number} is not revealed yet.",
+            "Finish the steps of the question, or drop the question.",
+            number=poll.number,
         )
     by_student: dict[int, dict[int, int]] = {}
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
@@ -181,7 +191,10 @@ def _shown(poll: Poll, text: str) -> int | None:
         return None
     if text not in {str(at) for at in range(len(poll.answers))}:
         raise ActionRefused(
-            422, "The result of the run is not set yet.", "Choose that answer, or none of them.", field="shown"
+            422,
+            "The answer that the run showed is not set yet.",
+            "Choose the answer that the run showed, or none of the answers.",
+            field="shown",
         )
     return int(text)
 
@@ -189,7 +202,7 @@ def _shown(poll: Poll, text: str) -> int | None:
 def _question(text: str) -> str:
     question = _line(text, QUESTION_CHARS, "question")
     if not question:
-        raise ActionRefused(422, "A poll needs a question.", "Enter one.", field="question")
+        raise ActionRefused(422, "A poll needs a question.", "Enter a text.", field="question")
     return question
 
 
@@ -199,7 +212,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
-            "Remove some.",
+            "Remove some entries.",
             field="value",
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
@@ -212,7 +225,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
-            "Write {fewest} or more.",
+            "Write {fewest} or more answers.",
             field="value",
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
@@ -222,7 +235,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
             raise ActionRefused(
                 422,
                 "“{sentence}” has no value.",
-                "Give it a number or a letter.",
+                "Give the answer a number or a letter.",
                 field="value",
                 sentence=answer.sentence,
             )

@@ -37,7 +37,9 @@ def release(course: Course) -> None:
 
 def withheld() -> ActionRefused:
     """Return the refusal of a request that would show scores."""
-    return ActionRefused(409, "The scores of this course are not released yet.", "Ask the teacher to release them.")
+    return ActionRefused(
+        409, "The scores of this course are not released yet.", "Ask the teacher to release the scores."
+    )
 
 
 def _is_past(at: datetime | None, now: datetime) -> bool:

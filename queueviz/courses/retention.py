@@ -36,7 +36,7 @@ def demand_kept(due_at: datetime | None) -> None:
     if due_at is not None and due_at + COURSE_LIFE < timezone.now():
         raise ActionRefused(
             422,
-            "A course is deleted {days} days after its date.",
+            "A course is deleted {days} days after its due date.",
             "Choose a later date.",
             field="due_at",
             days=COURSE_LIFE.days,

@@ -25,7 +25,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     """
     course = enrolment.course
     if lab.slug not in course.labs:
-        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose one of its labs.", lab=lab.number)
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose a lab of this course.", lab=lab.number)
     with one_at_a_time(f"submissions of {enrolment.pk}"):
         submission, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
         if submission.sandbox is None:

@@ -30,7 +30,7 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
     if not visitor.is_signed_in:
         raise ActionRefused(403, "A course requires an account.", "Sign in first.")
     if visitor.user.courses.count() >= MOST_COURSES:
-        raise ActionRefused(429, "You have {most} courses.", "Delete one first.", most=MOST_COURSES)
+        raise ActionRefused(429, "You have {most} courses.", "Delete a course first.", most=MOST_COURSES)
     for _ in range(TRIES):
         try:
             return Course.objects.create(
@@ -106,7 +106,11 @@ def name_students(course: Course, table: str) -> int:
         )
     if len(rows) > MOST_ROWS:
         raise ActionRefused(
-            422, "A roster has at most {most} rows.", "Send it in parts.", field="roster", most=MOST_ROWS
+            422,
+            "A roster has at most {most} rows.",
+            "Send the roster in several files.",
+            field="roster",
+            most=MOST_ROWS,
         )
     known = {enrolment.pseudonym: enrolment for enrolment in course.enrolments.all()}
     unknown = sorted({(row["pseudonym"] or "").strip() for row in rows} - known.keys())
@@ -128,7 +132,7 @@ def name_students(course: Course, table: str) -> int:
 def _title(title: str) -> str:
     text = " ".join(title.split())[:NAME_CHARS]
     if not text:
-        raise ActionRefused(422, "A course needs a title.", "Enter one.", field="title")
+        raise ActionRefused(422, "A course needs a title.", "Enter a text.", field="title")
     return text
 
 
@@ -144,5 +148,5 @@ def _labs(labs: list[str]) -> list[str]:
         )
     chosen = [slug for slug in LABS if slug in labs]
     if not chosen:
-        raise ActionRefused(422, "A course needs a lab.", "Choose one or more.", field="labs")
+        raise ActionRefused(422, "A course needs a lab.", "Choose one or more labs.", field="labs")
     return chosen

@@ -65,5 +65,5 @@ def state(slug: str) -> HostedRow:
     """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`.  Raises ActionRefused (404)."""
     row: HostedRow | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
-        raise ActionRefused(404, "Sandbox {slug} does not exist.", "It may have expired.", slug=slug)
+        raise ActionRefused(404, "Sandbox {slug} does not exist.", "The sandbox may have expired.", slug=slug)
     return row

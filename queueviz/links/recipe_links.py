@@ -60,7 +60,7 @@ def read(visitor: Visitor, text: str) -> RunOrder:
             raise ActionRefused(
                 422,
                 "This reproducible link contains an action that is not allowed to an owner: {action}.",
-                "End it at an earlier event.",
+                "End the reproducible link at an earlier event.",
                 action=entry.name,
             )
     return order

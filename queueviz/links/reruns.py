@@ -174,7 +174,7 @@ def _make_room(holder: Holder, others: list[Play]) -> None:
         raise ActionRefused(503, "Other runs are in progress.", "Try again in a minute.")
     if holder != SERVER and sum(other.holder == holder for other in others) >= MOST_EACH:
         raise ActionRefused(
-            429, "{n} of your runs are in progress.", "Wait until one ends, or cancel one.", n=MOST_EACH
+            429, "{n} of your runs are in progress.", "Wait until a run ends, or cancel a run.", n=MOST_EACH
         )
     if len(others) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
         if holder.is_guest or not guests:

@@ -31,7 +31,7 @@ LIVES_DAYS = (1, 7, 30, 90)
 LISTED = timedelta(days=90)  # after it was revoked or has expired
 USED_NOTED_EVERY = timedelta(minutes=1)
 GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
-ENDED = "This link is unknown, revoked or expired."
+ENDED = "This share link is unknown, revoked or expired."
 NOTE_MARK = "#"
 LIVE, FORK, RANGE = Grant.Kind.LIVE, Grant.Kind.FORK, Grant.Kind.SHARE
 FAILED = "failed"  # in `Grant.shows`, beside what it shows
@@ -147,7 +147,7 @@ def _demand_open(sandbox: Sandbox) -> None:
         raise ActionRefused(
             409,
             "This sandbox is private: only a range of it can be shared.",
-            "Allow others to watch it in the settings, or share a range.",
+            "Allow others to watch the sandbox in the settings, or share a range.",
             field="kind",
         )
 
@@ -156,8 +156,8 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
     if days not in LIVES_DAYS:
         raise ActionRefused(
             422,
-            "A link is valid for {days} days.",
-            "Choose one of these.",
+            "A share link is valid for {days} days.",
+            "Choose one of these values.",
             field="days",
             days=", ".join(map(str, LIVES_DAYS)),
         )
@@ -167,7 +167,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
             raise ActionRefused(
                 429,
                 "This sandbox already has {allowed} share links.",
-                "Revoke one of them first.",
+                "Revoke a share link first.",
                 allowed=LIMITS.share_links_per_sandbox,
             )
         Grant.objects.create(
@@ -280,7 +280,7 @@ def _check(sandbox: Sandbox, shown: Shown) -> None:
     if not shown.first <= shown.at <= shown.last:
         raise ActionRefused(
             422,
-            "A link must open at an event of its range.",
+            "A share link must open at an event of its range.",
             "Choose an event from {first} to {last}.",
             field="at",
             first=shown.first,
@@ -289,8 +289,8 @@ def _check(sandbox: Sandbox, shown: Shown) -> None:
     if len(shown.notes) > LIMITS.share_notes or any(len(note.text) > LIMITS.share_note_chars for note in shown.notes):
         raise ActionRefused(
             422,
-            "A link has at most {most} notes of at most {chars} characters.",
-            "Shorten them.",
+            "A share link has at most {most} notes of at most {chars} characters.",
+            "Shorten the notes.",
             field="notes",
             most=LIMITS.share_notes,
             chars=LIMITS.share_note_chars,

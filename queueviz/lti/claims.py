@@ -83,6 +83,6 @@ def _odd(name: str) -> ActionRefused:
     return ActionRefused(
         400,
         "The data from your LMS is not valid: {claim}.",
-        "Contact its administrator.",
+        "Contact the administrator of your LMS.",
         claim=name.rsplit("/", 1)[-1],
     )

@@ -123,7 +123,7 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
         raise ActionRefused(
             409,
             "This course of your LMS is already linked.",
-            "The teacher of the linked course can unlink it there.",
+            "The teacher of the linked course can unlink the LMS course on the page of that course.",
         ) from None
     _note(made, launch)
     return course
@@ -145,7 +145,7 @@ def _seat(verified: Verified) -> LtiSeat:
         raise ActionRefused(
             409,
             "This course of your LMS is not linked to a course here yet.",
-            "The teacher opens the link once, signs in and chooses a course.",
+            "The teacher opens the link in the LMS once, signs in and chooses a course.",
         )
     if not claims.user:
         raise ActionRefused(

@@ -48,9 +48,14 @@ def invite(visitor: Visitor) -> str:
     if not visitor.is_signed_in:
         raise ActionRefused(403, "Registering an LMS requires an account.", "Sign in first.")
     if _open().filter(made_by=visitor.user).count() >= MOST_OPEN:
-        raise ActionRefused(429, "You have {most} unused links.", "Use one, or wait a day.", most=MOST_OPEN)
+        raise ActionRefused(
+            429,
+            "You have {most} unused registration links.",
+            "Use an unused registration link, or wait a day.",
+            most=MOST_OPEN,
+        )
     if visitor.user.lti_platforms.count() >= MOST_PLATFORMS:
-        raise ActionRefused(429, "You have registered {most} LMSs.", "Remove one first.", most=MOST_PLATFORMS)
+        raise ActionRefused(429, "You have registered {most} LMSs.", "Remove an LMS first.", most=MOST_PLATFORMS)
     secret = secrets.token_urlsafe(SECRET_BYTES)
     LtiInvitation.objects.filter(made_at__lt=timezone.now() - LIFE).delete()
     LtiInvitation.objects.create(digest=digest(secret), made_by=visitor.user)
@@ -64,7 +69,7 @@ def invitation(secret: str) -> LtiInvitation:
     """
     open_invitation: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
     if open_invitation is None:
-        raise NotFound("This link can no longer register an LMS.")
+        raise NotFound("This registration link can no longer register an LMS.")
     return open_invitation
 
 
@@ -78,12 +83,12 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
     asked = invitation(secret)
     mine = _open().filter(pk=asked.pk, tries=asked.tries)
     if not mine.update(tries=F("tries") + 1):
-        raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
+        raise ActionRefused(409, "This registration link is in use at the moment.", "Try again in a moment.")
     try:
         with transaction.atomic():
             made: Any = _Registration(asked, configuration, token[:TOKEN_CHARS] or None, ours).register()
             if not _open().filter(pk=asked.pk).update(used_at=timezone.now()):
-                raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
+                raise ActionRefused(409, "This registration link is in use at the moment.", "Try again in a moment.")
             return cast(LtiPlatform, made)
     except outgoing.AddressRefused:
         raise ActionRefused(

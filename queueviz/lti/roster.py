@@ -36,7 +36,7 @@ def fetch(link: LtiContext) -> Named:
         raise ActionRefused(
             409,
             "This LMS offers no roster here.",
-            "Turn on names and roles for this tool there, and open its link again.",
+            "In your LMS, turn on names and roles for this tool, and open the link of the tool again.",
         )
     try:
         members = _members(link)

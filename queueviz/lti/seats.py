@@ -18,7 +18,9 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
         seat = LtiSeat.objects.filter(user_digest=named).select_related("enrolment__course").first()
         if seat is None:
             if course.code is None:
-                raise ActionRefused(409, "This course accepts no new students.", "Ask the teacher to open it.")
+                raise ActionRefused(
+                    409, "This course accepts no new students.", "Ask the teacher to open the course for new students."
+                )
             return LtiSeat.objects.create(
                 platform=platform, user_digest=named, enrolment=joining.new_place(course, _secret(named))
             )

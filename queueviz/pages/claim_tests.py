@@ -32,11 +32,11 @@ CLAIMS: Texts = {
     "at-most-one-owner": _("At most one owner per queue at a time"),
     "order-per-key": _("Messages of one key are finished in order"),
 }
-AGAIN = _("{place}: {before} finished it, {after} received it again")
+AGAIN = _("{place}: {before} finished the message, {after} received it again")
 CASES: Texts = {
     "no-duplicates-after-a-clean-stop": AGAIN,
     "no-duplicates-after-a-crash": AGAIN,
-    "at-most-one-owner": _("{queue}: {after} started while {before} was processing"),
+    "at-most-one-owner": _("{queue}: {after} started processing while {before} was processing"),
     "order-per-key": _("{place} of {key} was finished after {offset}"),
 }
 
@@ -50,7 +50,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         claim = request.POST.get("claim", "")
         if claim not in CLAIMS:
-            raise ActionRefused(422, "This claim does not exist.", "Choose one from the list.")
+            raise ActionRefused(422, "This claim does not exist.", "Choose a claim from the list.")
         visitor_actions.ACTIONS.demand(policy.counted_as(requester))
         order = {"claim": claim, "directory": str(engine.directory_of(slug)), "seeds": SEEDS, "workers": WORKERS}
         play = reruns.begin(reruns.Play(slug, "claim", [TRY], order, holder=holder_of(requester, visit)))

@@ -133,7 +133,7 @@ def _action(slug: str, seq: int) -> ActionEvent:
     entries = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
     row = cast(ActionEvent | None, next(iter(entries.rows), None))
     if row is None or int(row["seq"]) != seq:
-        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=seq)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=seq)
     if row["type"] != "ActionTaken" or row["by"] == "template":
         raise ActionRefused(
             422,

@@ -53,7 +53,11 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no submissions.", "To try it, join with the code in another browser.")
+        raise ActionRefused(
+            409,
+            "A teacher has no submissions.",
+            "To try the course as a student, join with the code in another browser.",
+        )
     if lab not in LABS:
         raise Http404
     submission = submissions.begin(requester, visit.enrolment, LABS[lab])
@@ -133,7 +137,7 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         table = sent.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise ActionRefused(422, "This file is not UTF-8.", "Save it as CSV UTF-8.", field="roster") from None
+        raise ActionRefused(422, "This file is not UTF-8.", "Save the file as CSV UTF-8.", field="roster") from None
     teaching.name_students(visit.course, table)
     return redirect("course", slug)
 

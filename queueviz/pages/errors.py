@@ -24,11 +24,11 @@ PARTIAL = "queueviz/partials/refusal.html"
 SENTENCES = {
     400: (gettext_lazy("This request is not valid."), gettext_lazy("Go back and try again.")),
     403: (
-        gettext_lazy("You do not have permission for this."),
+        gettext_lazy("You do not have permission for this request."),
         gettext_lazy("Ask the owner, or start your own sandbox."),
     ),
-    404: (gettext_lazy("No page has this address."), gettext_lazy("Check it, or start from the first page.")),
-    500: (gettext_lazy("A server error occurred."), gettext_lazy("It is logged. Try again.")),
+    404: (gettext_lazy("No page has this address."), gettext_lazy("Check the address, or start from the first page.")),
+    500: (gettext_lazy("A server error occurred."), gettext_lazy("The error is logged. Try again.")),
     503: (gettext_lazy("The database is busy."), gettext_lazy("Try again in a moment.")),
 }
 

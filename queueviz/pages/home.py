@@ -69,7 +69,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """Start a sandbox, with one click and without an account."""
     form = NewSandboxForm(request.POST)
     if not form.is_valid():
-        raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
+        raise ActionRefused(422, "A name has at most 80 characters.", "Shorten the text.")
     values, requester = form.cleaned_data, visitor.of_request(request)
     try:
         made = creation.create(

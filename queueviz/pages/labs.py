@@ -302,14 +302,14 @@ def _known(lab: str) -> Lab:
 def _send(requester: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
     fields = forms.fields_of(request.POST)
     if fields.get("action") not in FORMS:
-        raise ActionRefused(422, "Labs do not accept this action.", "Answer its question, or use the Board.")
+        raise ActionRefused(422, "Labs do not accept this action.", "Answer the lab's question, or use the Board.")
     visitor_actions.act(requester, slug, {**fields, "lab": lab})
 
 
 def _row(slug: str, lab: str) -> LabRow:
     row = engine.lab_of(slug)
     if row is None or row["lab"] != lab:
-        raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
+        raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab)
     return row
 
 

@@ -62,7 +62,11 @@ def resend(request: HttpRequest, slug: str) -> HttpResponse:
     """Send the student's own score in one `lab` again."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no submissions.", "To try it, join with the code in another browser.")
+        raise ActionRefused(
+            409,
+            "A teacher has no submissions.",
+            "To try the course as a student, join with the code in another browser.",
+        )
     scores.resend(visit.enrolment, request.POST.get("lab", ""))
     return redirect("course", slug)
 

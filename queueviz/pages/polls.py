@@ -22,7 +22,10 @@ from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
-WORDS: Texts = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it again.")}
+WORDS: Texts = {
+    "poll.voted": _("{n} of {of} voted"),
+    "poll.not_sent": _("Your answer was not sent. Press the button again."),
+}
 BUTTONS: Texts = {
     "vote": _("Close the vote"),
     "hidden": _("Start the discussion"),
@@ -78,7 +81,9 @@ def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "see")
     try:
         if visit.enrolment is None:
-            raise ActionRefused(409, "Teachers do not vote.", "To try it, join with the code in another browser.")
+            raise ActionRefused(
+                409, "Teachers do not vote.", "To try the course as a student, join with the code in another browser."
+            )
         round_, answer = whole(request.POST.get("round", ""), digits=1), whole(request.POST.get("answer", ""), digits=2)
         polling.vote(visit.enrolment, number, -1 if round_ is None else round_, -1 if answer is None else answer)
     except ActionRefused as error:

@@ -74,7 +74,9 @@ def _incident(slug: str, at: int) -> Context:
 def _event(request: HttpRequest, shell: "Shell") -> int:
     at = event_number(request.GET["at"], field="at")
     if shell["attached"]:
-        raise ActionRefused(409, "Only the current state of an attached cluster is known.", "View its current state.")
+        raise ActionRefused(
+            409, "Only the current state of an attached cluster is known.", "View the current state of the cluster."
+        )
     return at
 
 

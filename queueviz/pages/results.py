@@ -81,7 +81,9 @@ def publish(request: HttpRequest, slug: str) -> HttpResponse:
     course = visit_course(visitor.of_request(request), slug, "grade").course
     made = regrading.newest(course)
     if made is None or str(made.pk) != request.POST.get("regrade", ""):
-        raise ActionRefused(409, "A newer regrade exists, or none exists.", "Read its differences first.")
+        raise ActionRefused(
+            409, "A newer regrade exists, or none exists.", "Read the differences of the newest regrade first."
+        )
     regrading.publish(made)
     return redirect("course-results", slug)
 

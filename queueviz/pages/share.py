@@ -274,7 +274,9 @@ def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
     if kind == "fork":
         return share_links.make_fork(requester, sandbox, _number(request, "at"), label=label, days=days)
     if kind != "range":
-        raise ActionRefused(422, "A link is live, a range, or a copy.", "Choose one of these.", field="kind")
+        raise ActionRefused(
+            422, "A share link is live, a range, or a copy.", "Choose one of these values.", field="kind"
+        )
     share_recordings.demand_room()
     share_links.sweep()
     return share_links.make(requester, sandbox, _shown(request), label=label, days=days)

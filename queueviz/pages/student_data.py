@@ -99,7 +99,7 @@ def _of_course(visit: CourseVisit, number: int) -> Enrolment:
 def _demand_confirmed(request: HttpRequest) -> None:
     if request.POST.get("confirm") != CONFIRMED:
         raise ActionRefused(
-            422, "This cannot be undone and was not confirmed.", "Select the checkbox first.", field="confirm"
+            422, "The deletion cannot be undone and was not confirmed.", "Select the checkbox first.", field="confirm"
         )
 
 

@@ -30,7 +30,7 @@ _TEXTS = {
     ),
     "store_audit": (_("Store audit"), _("Do queues and index match the commit log, byte for byte?")),
     "hot_keys": (_("Hot keys"), _("Which queues and keys get more than their share?")),
-    "grading": (_("Grading"), _("What is the score of each lab attempt, and was it graded so?")),
+    "grading": (_("Grading"), _("What is the score of each lab attempt, and does the recorded grade match it?")),
 }
 
 

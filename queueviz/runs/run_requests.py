@@ -60,7 +60,10 @@ def one_of(sandbox: Sandbox, run: str) -> PipelineRun:
     row = PipelineRun.objects.filter(sandbox=sandbox, run=run).first()
     if row is None:
         raise ActionRefused(
-            404, "Run {run} does not exist in this sandbox.", "Its runs are listed on the Pipeline page.", run=run
+            404,
+            "Run {run} does not exist in this sandbox.",
+            "The runs of the sandbox are listed on the Pipeline page.",
+            run=run,
         )
     return row
 
@@ -109,7 +112,7 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
             raise ActionRefused(
                 422,
                 "The option {option} is longer than {allowed} characters.",
-                "Shorten it.",
+                "Shorten the text.",
                 field=name,
                 option=name,
                 allowed=MOST_OPTION_CHARACTERS,
@@ -120,13 +123,15 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
 def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
     limits, now = ownership.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
     if now.filter(sandbox=sandbox, job=job, cancel_asked=False).exists():
-        raise ActionRefused(409, "This job is already waiting or in progress.", "Its result appears automatically.")
+        raise ActionRefused(
+            409, "This job is already waiting or in progress.", "The result of the job appears automatically."
+        )
     mine = now.filter(visitor=_hashed(visitor)).count()
     if mine >= limits.pipeline_runs_per_visitor:
         raise ActionRefused(
             429,
             "You have {runs} runs waiting or in progress; {allowed} are allowed.",
-            "Wait for one to end, or cancel one.",
+            "Wait for a run to end, or cancel a run.",
             runs=mine,
             allowed=limits.pipeline_runs_per_visitor,
         )

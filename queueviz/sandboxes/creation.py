@@ -186,7 +186,7 @@ def _demand_room(visitor: Visitor) -> None:
         raise TooManyOwned(
             429,
             "You have {owned} sandboxes; {allowed} are allowed.",
-            "Delete one, then start a new one.",
+            "Delete a sandbox, then start a new one.",
             owned=owned,
             allowed=allowed,
         )

@@ -37,7 +37,7 @@ def admit(visitor: Visitor, action: Action) -> Action:
     elif isinstance(action, CrashActor):
         allowed = action
     else:
-        raise Forbidden("This sandbox is shared by all visitors. Start your own: there you can do anything.")
+        raise Forbidden("This sandbox is shared by all visitors. Start your own sandbox: there you can do anything.")
     PRESSES.demand(counted_as(visitor))
     return allowed
 

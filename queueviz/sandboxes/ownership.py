@@ -30,7 +30,7 @@ ACCESS_KEY_BYTES = 8
 DEMO_SLUG = "landing"
 DEMO_TEMPLATE = "flights"
 LIMITS = HostLimits()
-USED_UP = "This link was already used, was ended, or is expired."
+USED_UP = "This owner link was already used, was ended, or is expired."
 GIVEN_OUT = {Grant.Kind.TOKEN: "API tokens", Grant.Kind.CLAIM: "claim links"}
 
 
@@ -218,7 +218,7 @@ def _demand_few(sandbox: Sandbox, kind: Grant.Kind) -> None:
         raise ActionRefused(
             429,
             "This sandbox already has {allowed} {what}.",
-            "End them in the settings, then create new ones.",
+            "Revoke all tokens and links in the settings, then create new ones.",
             allowed=LIMITS.tokens_per_sandbox,
             what=GIVEN_OUT[kind],
         )

@@ -42,13 +42,19 @@ class Clusters:
         """
         checked(settings)
         if not is_attached(slug):
-            raise ActionRefused(422, "{slug} is not a valid address.", "Use k. and a name.", field="slug", slug=slug)
+            raise ActionRefused(
+                422,
+                "{slug} is not a valid address.",
+                "Enter k. followed by the name of the cluster.",
+                field="slug",
+                slug=slug,
+            )
         await self._settled(slug)
         known = self._known.get(slug)
         if known is None:
             if len(self._known) >= self._limits.clusters:
                 raise ActionRefused(
-                    409, "{most} clusters are attached.", "Detach one first.", most=self._limits.clusters
+                    409, "{most} clusters are attached.", "Detach a cluster first.", most=self._limits.clusters
                 )
             known = self._known[slug] = AttachedCluster(slug, settings, self._clock, self._limits, self._wires)
             await self._change(slug, known.connect())

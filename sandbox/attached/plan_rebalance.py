@@ -21,13 +21,13 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:
         raise ActionRefused(
-            404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=question.topic
+            404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=question.topic
         )
     name = question.strategy or (view.strategy if view.strategy in shared.COMPARED else shared.COMPARED[0])
     if name not in shared.COMPARED:
         raise ActionRefused(
             422,
-            "{strategy} needs lists or rooms, which a real cluster does not report.",
+            "{strategy} needs queue lists or machine rooms, which a real cluster does not report.",
             "Choose another strategy.",
             field="strategy",
             strategy=name,

@@ -80,7 +80,10 @@ async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *,
     missing = [name for name in configs if name not in masters or masters[name].lost]
     if missing:
         raise ActionRefused(
-            503, "Broker {name} has no master now.", "Only a master stores offsets; wait for it.", name=missing[0]
+            503,
+            "Broker {name} has no master now.",
+            "Only a master stores offsets: wait until the broker has a master.",
+            name=missing[0],
         )
     answers = await asyncio.gather(
         *(_ask(reach, masters[name], config, group, topic, time_ms) for name, config in configs.items())
@@ -186,7 +189,7 @@ class AttachedOffsets:
             return "offline", Refusal(
                 "In an online reset, broker {broker} ({version}) supports only a point in time or the latest "
                 "offset. This reset is done offline.",
-                "All members must be stopped for that.",
+                "Stop all members of the group for an offline reset.",
                 values,
             )
         if not of_all:
@@ -202,7 +205,7 @@ class AttachedOffsets:
         if any(each.message_model == "BROADCASTING" for each in self._members):
             return Refusal(
                 "Each member of a broadcasting group keeps its own offsets; the broker has none.",
-                "Nothing can be reset from here.",
+                "The offsets of this group cannot be reset from here.",
             )
         alone = next((name for name, current in self._notifying.items() if current.members is None), None)
         if method == "offline" or not self.online_members or alone is None:

@@ -59,7 +59,7 @@ class Resets:
             raise ActionRefused(
                 403,
                 "Real clusters are read-only, except for offsets.",
-                "Use its own tools, or a sandbox.",
+                "Use the cluster's own tools, or a sandbox.",
             )
         async with self._one_at_a_time:
             if isinstance(action, UndoReset):
@@ -99,7 +99,9 @@ class Resets:
         online = any(current.members is not None for current in facts.values())
         if online and not _write_themselves(facts):
             raise ActionRefused(
-                409, "Members of the group are online and would overwrite it.", "Stop them, then undo the reset."
+                409,
+                "Members of the group are online and would overwrite the offsets.",
+                "Stop all members of the group, then undo the reset.",
             )
         seq, _, _ = await self._carry_out(
             action,

@@ -39,7 +39,7 @@ class Search:
         if question.id:
             return await self._by_id(question.id.strip(), question.topic)
         if not question.topic:
-            raise ActionRefused(422, "The topic is missing.", "Choose one, or enter a message ID.", field="topic")
+            raise ActionRefused(422, "The topic is missing.", "Choose a topic, or enter a message ID.", field="topic")
         if question.key:
             matches = await self._with_key(
                 question.topic,
@@ -102,7 +102,7 @@ class Search:
             raise ActionRefused(
                 404,
                 "{queue} has no entry {offset}.",
-                "It has entries {low} to {high}.",
+                "The queue has entries {low} to {high}.",
                 field="offset",
                 queue=mq.row,
                 offset=question.offset,
@@ -207,7 +207,7 @@ class Search:
             raise ActionRefused(
                 404,
                 "{queue} has no entry {offset}.",
-                "It has entries {low} to {high}.",
+                "The queue has entries {low} to {high}.",
                 field="offset",
                 queue=mq.row,
                 offset=question.offset,

@@ -34,13 +34,16 @@ def checked(settings: AttachedSettings) -> AttachedSettings:
     """Return the settings.  Raises ActionRefused (422) for unusable addresses."""
     if not settings.name_servers:
         raise ActionRefused(
-            422, "A cluster is reached through its name servers.", "Enter the address of one.", field="name_servers"
+            422,
+            "A cluster is reached through its name servers.",
+            "Enter the address of a name server.",
+            field="name_servers",
         )
     if len(settings.name_servers) > MAX_NAME_SERVERS:
         raise ActionRefused(
             422,
             "At most {most} name servers are queried.",
-            "Remove some.",
+            "Remove some entries.",
             field="name_servers",
             most=MAX_NAME_SERVERS,
         )

@@ -20,5 +20,7 @@ async def brokers_with(reach: Reach, picture: Picture, topic: str) -> dict[str, 
             picture.topics[broker.name] = await reach.topic_configs(broker.address)
     configs = picture.configs(topic)
     if not configs:
-        raise ActionRefused(404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=topic)
+        raise ActionRefused(
+            404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=topic
+        )
     return configs

@@ -198,7 +198,7 @@ class FrameRecorder:
             if name not in self.links():
                 raise ActionRefused(
                     404,
-                    "Link {link} does not exist now.",
+                    "Network link {link} does not exist now.",
                     "Choose one of the open connections.",
                     field="link",
                     link=name,
@@ -206,7 +206,7 @@ class FrameRecorder:
             if len(self._watched) >= self._limits.wire_links:
                 raise ActionRefused(
                     429,
-                    "Frames of {count} links are already recorded.",
+                    "Frames of {count} network links are already recorded.",
                     "Close another view and wait 10 s.",
                     field="link",
                     count=self._limits.wire_links,

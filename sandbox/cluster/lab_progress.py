@@ -68,7 +68,7 @@ class LabProgress:
         """
         self.catch_up()
         if self.attempt is None or self.attempt.lab.slug != lab:
-            raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
+            raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab)
         return self.attempt
 
     def seq_of(self, action: Action) -> int | None:
@@ -100,7 +100,7 @@ class LabProgress:
             raise ActionRefused(
                 409,
                 "Lab {lab} is in progress. With an external client, it could not be replayed.",
-                "Finish it, or open the ports of another sandbox.",
+                "Finish the lab, or open the ports of another sandbox.",
                 lab=self.attempt.lab.number,
             )
 
@@ -112,7 +112,7 @@ class LabProgress:
         raise ActionRefused(
             403,
             "Lab {lab} does not use {action}.",
-            "It uses: {allowed}.",
+            "The lab uses: {allowed}.",
             lab=attempt.lab.number,
             action=action,
             allowed=", ".join(sorted(attempt.lab.allowed)),

@@ -43,7 +43,9 @@ class Links:
     def check_room(self, a: str, b: str) -> None:
         """Raise ActionRefused (429) if too many links have faults already."""
         if len({_pair(way) for way in self._ways} - {_pair((a, b))}) >= MAX_LINKS:
-            raise ActionRefused(429, "{count} links already have faults.", "Heal some first.", count=MAX_LINKS)
+            raise ActionRefused(
+                429, "{count} network links already have faults.", "Heal some network links first.", count=MAX_LINKS
+            )
 
     def cut(self, a: str, b: str, *, one_way: bool) -> None:
         self._set(a, b, LinkState(cut=True), one_way=one_way)

@@ -149,7 +149,7 @@ def whole_number(key: str, value: object, low: int, high: int) -> int:
         raise ActionRefused(
             422,
             "{key} must be between {low} and {high}, not {value}.",
-            "Choose a value in this range.",
+            "Choose a value in the allowed range.",
             field=key,
             key=key,
             low=low,

@@ -58,7 +58,7 @@ class WireAccess:
             account = Account(*keys, admin=True)
             self._control = AccessControl(AclConfig((account,)), self._clock)
         except AclError:
-            raise ActionRefused(422, "Both keys must have 7 to 1024 characters.", "Choose longer ones.") from None
+            raise ActionRefused(422, "Both keys must have 7 to 1024 characters.", "Choose longer keys.") from None
         self.keys = keys
 
     def refusal(self, c: RemotingCommand, remote: str) -> BrokerRefused | None:

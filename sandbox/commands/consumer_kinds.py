@@ -21,7 +21,7 @@ def check_kind(action: StartConsumer) -> None:
         raise ActionRefused(
             422,
             "Only a push consumer has a listener with threads and batches.",
-            "Omit it, or choose push.",
+            "Omit this field, or choose push.",
             field=ignored[0],
         )
     if action.kind == "lite_pull" and action.fail_percent:

@@ -18,7 +18,7 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
         raise ActionRefused(
             422,
             "A member shares the process of another member, or has its own process with that client ID.",
-            "Choose one of the two.",
+            "Choose the shared process or the separate process.",
             field=FIELD,
         )
     if cluster.actors.find(wished) is None and cluster.actors.is_wire_client(wished):
@@ -32,7 +32,7 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
     other = cluster.actors.find(wished)
     if other is None:
         raise ActionRefused(
-            404, "Actor {actor} does not exist.", "It may have been removed.", field=FIELD, actor=wished
+            404, "Actor {actor} does not exist.", "The actor may have been removed.", field=FIELD, actor=wished
         )
     if not isinstance(other, ConsumerActor) or other.group != action.group:
         raise ActionRefused(
@@ -44,12 +44,18 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
             group=action.group,
         )
     if not other.client_id:
-        raise ActionRefused(409, "{actor} has no client yet.", "Start it first.", field=FIELD, actor=other.label)
+        raise ActionRefused(
+            409,
+            "{actor} has no client yet.",
+            "Start that broker, producer or consumer first.",
+            field=FIELD,
+            actor=other.label,
+        )
     if (other.settings.kind == "push") is not (action.kind == "push"):
         raise ActionRefused(
             422,
             "A push consumer and a consumer that pulls itself have clients with different IDs.",
-            "Choose the same kind.",
+            "Choose the same kind of consumer.",
             field=FIELD,
         )
     if action.model == "BROADCASTING":

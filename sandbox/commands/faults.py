@@ -51,7 +51,7 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
         raise ActionRefused(
             409,
             "{broker} cannot start: {why}.",
-            "Replace the file with an intact one and start it, or accept the loss of the table.",
+            "Replace the file with an intact one and start the broker, or accept the loss of the table.",
             broker=node.node,
             why=str(error),
         ) from error
@@ -97,7 +97,7 @@ def stop_broker(cluster: Cluster, action: StopBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
         raise ActionRefused(
-            409, "{broker} is hung and cannot stop cleanly.", "Resume it, or kill it.", broker=node.node
+            409, "{broker} is hung and cannot stop cleanly.", "Resume the broker, or kill it.", broker=node.node
         )
     return lambda seq, by: node.stop()
 
@@ -112,7 +112,7 @@ def kill_broker(cluster: Cluster, action: KillBroker) -> CarryOut:
 def hang_broker(cluster: Cluster, action: HangBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
-        raise ActionRefused(409, "{broker} is already hung.", "Resume it first.", broker=node.node)
+        raise ActionRefused(409, "{broker} is already hung.", "Resume the broker first.", broker=node.node)
     return lambda seq, by: node.running.hang()
 
 
@@ -136,14 +136,16 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(
-            409, "{broker} is already a master.", "Choose one of its slaves.", field="broker_id", broker=slave.node
+            409, "{broker} is already a master.", "Choose a slave of this broker.", field="broker_id", broker=slave.node
         )
     master = cluster.nodes.broker(action.broker)
     if master.broker is not None:
-        raise ActionRefused(409, "The master {broker} is running.", "Stop or kill it first.", broker=master.node)
+        raise ActionRefused(
+            409, "The master {broker} is running.", "Stop or kill the master first.", broker=master.node
+        )
     if slave.state == "hung":
         raise ActionRefused(
-            409, "{broker} is hung and cannot stop cleanly.", "Resume it, or kill it.", broker=slave.node
+            409, "{broker} is hung and cannot stop cleanly.", "Resume the broker, or kill it.", broker=slave.node
         )
 
     def carry_out(seq: int, by: str) -> None:

@@ -37,7 +37,7 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
         raise ActionRefused(
             409,
             "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
-            "Start it in a new sandbox with these settings.",
+            "Start the lab in a new sandbox with these settings.",
             lab=lab.number,
             template=lab.template,
             preset=lab.preset,
@@ -122,13 +122,13 @@ def _check_time(cluster: Cluster) -> None:
         raise ActionRefused(
             409,
             "An external client is connected, so a lab cannot be replayed here.",
-            "Disconnect it, or start the lab in a new sandbox.",
+            "Disconnect the client, or start the lab in a new sandbox.",
         )
     if cluster.listeners.is_open:  # one may come in mid-step
         raise ActionRefused(
             409,
             "The ports of this sandbox are open. With an external client, the lab could not be replayed here.",
-            "Close them, or start the lab in a new sandbox.",
+            "Close the ports, or start the lab in a new sandbox.",
         )
 
 

@@ -12,7 +12,7 @@ from sandbox.kernel.errors import ActionRefused
 def cut(cluster: Cluster, action: CutLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     if all(cluster.links.state(*way).cut for way in _ways(a, b, one_way=action.one_way)):
-        raise ActionRefused(409, "The link from {a} to {b} is already cut.", "Heal it first.", a=a, b=b)
+        raise ActionRefused(409, "The link from {a} to {b} is already cut.", "Heal the link first.", a=a, b=b)
     cluster.links.check_room(a, b)
     return lambda seq, by: cluster.links.cut(a, b, one_way=action.one_way)
 
@@ -22,7 +22,7 @@ def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     states = [cluster.links.state(*way) for way in _ways(a, b, one_way=action.one_way)]
     if any(state.cut for state in states):
-        raise ActionRefused(409, "The link from {a} to {b} is already cut.", "Heal it first.", a=a, b=b)
+        raise ActionRefused(409, "The link from {a} to {b} is already cut.", "Heal the link first.", a=a, b=b)
     if all(state.delay_ms == action.delay_ms for state in states):
         raise ActionRefused(
             409,

@@ -92,7 +92,10 @@ def stop(cluster: Cluster, action: StopActor) -> CarryOut:
     actor = _living(cluster, action.actor)
     if actor.state == "hung":
         raise ActionRefused(
-            409, "{actor} is hung and cannot stop cleanly.", "Resume it, or crash it.", actor=actor.label
+            409,
+            "{actor} is hung and cannot stop cleanly.",
+            "Resume the producer or consumer, or crash it.",
+            actor=actor.label,
         )
     return lambda seq, by: cluster.actors.stop(actor)
 
@@ -137,7 +140,11 @@ def hang(cluster: Cluster, action: HangActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "running":
         raise ActionRefused(
-            409, "{actor} is {state}, not running.", "Start it first.", actor=actor.label, state=actor.state
+            409,
+            "{actor} is {state}, not running.",
+            "Start that broker, producer or consumer first.",
+            actor=actor.label,
+            state=actor.state,
         )
     return lambda seq, by: cluster.actors.hang(actor)
 
@@ -147,7 +154,11 @@ def resume(cluster: Cluster, action: ResumeActor) -> CarryOut:
     actor = cluster.actors.get(action.actor)
     if actor.state != "hung":
         raise ActionRefused(
-            409, "{actor} is {state}; only a hung one can be resumed.", "", actor=actor.label, state=actor.state
+            409,
+            "{actor} is {state}; only a hung producer or consumer can be resumed.",
+            "",
+            actor=actor.label,
+            state=actor.state,
         )
     return lambda seq, by: cluster.actors.resume(actor)
 
@@ -172,7 +183,11 @@ def _living(cluster: Cluster, label: str) -> Actor:
     actor = cluster.actors.get(label)
     if not actor.lives:
         raise ActionRefused(
-            409, "{actor} is already {state}.", "Restart it to use it again.", actor=actor.label, state=actor.state
+            409,
+            "{actor} is already {state}.",
+            "Restart the producer or consumer to use it again.",
+            actor=actor.label,
+            state=actor.state,
         )
     return actor
 
@@ -215,7 +230,7 @@ def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
         raise ActionRefused(
             409,
             "{actor} is not running, so its client cannot be shared.",
-            "Start it first.",
+            "Start that broker, producer or consumer first.",
             field="instance",
             actor=host.label,
         )
@@ -223,14 +238,14 @@ def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
         raise ActionRefused(
             422,
             "A push consumer and a consumer that pulls itself have clients with different IDs.",
-            "Give it its own client.",
+            "Give the new consumer its own client.",
             field="instance",
         )
     if action.group in host.instance.consumers or action.copies > 1:
         raise ActionRefused(
             409,
             "A client can have only one member of {group}.",
-            "Give it its own client.",
+            "Give the new consumer its own client.",
             field="instance",
             group=action.group,
         )

@@ -53,7 +53,7 @@ def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:
         raise ActionRefused(
             422,
             "{topic} has no queue {queue}.",
-            "Choose one of its queues.",
+            "Choose a queue of this topic.",
             field="queue",
             topic=queue.topic,
             queue=queue.row,

@@ -41,7 +41,9 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     try:
         body = decompress(stored.body, stored.sys_flag, cluster.limits.body_bytes)
     except CorruptRecord as error:
-        raise ActionRefused(409, "Its body cannot be decompressed: {why}.", field="offset", why=str(error)) from error
+        raise ActionRefused(
+            409, "The body of the message cannot be decompressed: {why}.", field="offset", why=str(error)
+        ) from error
     kept = {name: value for name, value in stored.properties.items() if name not in _OWN}
 
     def carry_out(seq: int, by: str) -> None:
@@ -93,7 +95,7 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
         raise ActionRefused(
             409,
             "{client} is a member of {groups}.",
-            "Choose the group that consumes it.",
+            "Choose the group that consumes the message.",
             field="group",
             client=action.client_id,
             groups=", ".join(groups),

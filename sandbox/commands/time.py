@@ -40,5 +40,7 @@ def _check_elastic(cluster: Cluster) -> None:
     """Raise ActionRefused (409) if an external client is connected, because its timeouts use its own clock."""
     if cluster.wire_clients():
         raise ActionRefused(
-            409, "An external client has its own clock, so the speed stays at 1.", "Disconnect it to change the speed."
+            409,
+            "An external client has its own clock, so the speed stays at 1.",
+            "Disconnect the client to change the speed.",
         )

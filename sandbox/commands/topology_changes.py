@@ -45,7 +45,11 @@ def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     brokers = _scope(cluster, action.scope)
     if any(action.topic in broker.topics.table for broker in brokers):
         raise ActionRefused(
-            409, "Topic {topic} already exists.", "Change it instead.", field="topic", topic=action.topic
+            409,
+            "Topic {topic} already exists.",
+            "Change the existing topic instead.",
+            field="topic",
+            topic=action.topic,
         )
     config = TopicConfig(
         action.topic, read_queues=action.read_queues, write_queues=action.write_queues, permission=action.permission
@@ -127,7 +131,11 @@ def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     ]
     if not brokers:
         raise ActionRefused(
-            404, "Group {group} does not exist.", "Add a consumer to it first.", field="group", group=action.group
+            404,
+            "Group {group} does not exist.",
+            "Add a consumer to the group first.",
+            field="group",
+            group=action.group,
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -164,12 +172,16 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     hung = [each for each in cluster.nodes.brokers if each.state == "hung"]
     if restart and hung:
         raise ActionRefused(
-            409, "{broker} is hung and cannot stop cleanly.", "Resume it, or kill it.", broker=hung[0].node
+            409, "{broker} is hung and cannot stop cleanly.", "Resume the broker, or kill it.", broker=hung[0].node
         )
     fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
     if fixed and running.store.max_physical_offset > 0:
         raise ActionRefused(
-            409, "{key} is already in the files.", "Change it before the first message.", field=fixed[0], key=fixed[0]
+            409,
+            "{key} is fixed by the files that already exist.",
+            "Change this setting before the first message is stored.",
+            field=fixed[0],
+            key=fixed[0],
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -212,7 +224,7 @@ def _scope(cluster: Cluster, scope: str) -> list[Broker]:
     """Return all running masters, or the one that `scope` names.  Raises ActionRefused (404, 409)."""
     nodes: list[BrokerNode] = cluster.nodes.masters() if scope == "cluster" else [cluster.nodes.broker(scope)]
     if not nodes:
-        raise ActionRefused(409, "No broker is running.", "Start one first.")
+        raise ActionRefused(409, "No broker is running.", "Start a broker first.")
     return [node.running for node in nodes]
 
 
@@ -228,7 +240,7 @@ def _refuse_system(topic: str) -> None:
 
 
 def _no_topic(topic: str) -> ActionRefused:
-    return ActionRefused(404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=topic)
+    return ActionRefused(404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=topic)
 
 
 def _group_value(key: str, value: Any) -> int | bool:

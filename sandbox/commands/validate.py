@@ -43,7 +43,7 @@ def check_producer(action: StartProducer) -> None:
         raise _no(
             "queue",
             "A single queue requires the selector queue, and the selector queue requires a single queue.",
-            "Enter both or neither.",
+            "Enter both the single queue and the selector queue, or neither.",
         )
     if action.queue is not None:
         row_parts("queue", action.queue)
@@ -51,9 +51,13 @@ def check_producer(action: StartProducer) -> None:
         if given(action, ("speed",)):
             raise _no("speed", "Only a feed has a speed.", "Enter a rate_per_s, or choose a feed.")
     elif ignored := given(action, MADE_UP):
-        raise _no(ignored[0], "A feed has its own pace, keys, tags and bodies.", "Omit it; change the speed.")
+        raise _no(
+            ignored[0],
+            "A feed has its own pace, keys, tags and bodies.",
+            "Omit this field; change the speed of the feed.",
+        )
     if action.keys and given(action, ("key",)):
-        raise _no("keys", "Keys come from a pattern or from a list, not both.", "Remove one of them.")
+        raise _no("keys", "Keys come from a pattern or from a list, not both.", "Remove one of the conflicting fields.")
 
 
 DEPRECATED = (
@@ -72,19 +76,21 @@ def check_consumer(action: StartConsumer) -> None:
             value=action.from_where,
         )
     if action.timestamp is not None and action.from_where != "CONSUME_FROM_TIMESTAMP":
-        raise _no("timestamp", "A start time requires from_where CONSUME_FROM_TIMESTAMP.", "Choose it.")
+        raise _no(
+            "timestamp", "A start time requires from_where CONSUME_FROM_TIMESTAMP.", "Choose CONSUME_FROM_TIMESTAMP."
+        )
     if action.timestamp is not None and action.timestamp < 0:
         raise _no("timestamp", "A time counts from 1970 and is not negative.", "Enter milliseconds since 1970.")
     if action.strategy in NEED_MORE:
         raise _no(
             "strategy",
-            "{strategy} needs lists or rooms, which belong to the group.",
+            "{strategy} needs queue lists or machine rooms, which belong to the group.",
             "Start the members, then set the group's strategy.",
             strategy=action.strategy,
         )
     if action.model == "BROADCASTING":
         for name in given(action, ("strategy", "room")):
-            raise _no(name, "A broadcasting member reads all queues: no assignment is needed.", "Omit it.")
+            raise _no(name, "A broadcasting member reads all queues: no assignment is needed.", "Omit this field.")
     if not 1 <= len(action.work_ms) <= 2:
         raise _no(
             "work_ms", "The processing time is one number, or a minimum and a maximum.", "Enter one or two numbers."
@@ -123,13 +129,19 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
         wrong = "rate_per_s" if actor.settings.feed is not None else "speed"
         if wrong in wished:
             raise _no(
-                wrong, "A producer with a feed has a speed; without a feed, it has a rate.", "Change the other one."
+                wrong,
+                "A producer with a feed has a speed; without a feed, it has a rate.",
+                "With a feed, change the speed; without a feed, change the rate.",
             )
         return
     if change.slow_ms is not None and change.slow_key is None and change.slow_queue is None:
         raise _no("slow_key", "A slow key needs a name.", "Enter the key of a message, or make all messages slow.")
     if change.slow_key is not None and change.slow_queue is not None:
-        raise _no("slow_queue", "A member has one slow message, set by key or by queue.", "Set only one of them.")
+        raise _no(
+            "slow_queue",
+            "A member has one slow message, set by key or by queue.",
+            "Set only the key or only the queue.",
+        )
     if change.slow_queue is not None:
         row_parts("slow_queue", change.slow_queue)
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
@@ -147,16 +159,16 @@ def given_changes(change: ChangeActor) -> list[str]:
 
 def check_messages(action: SendMessages) -> None:
     if action.rows and (ignored := given(action, ROWS_SAY)):
-        raise _no(ignored[0], "Each row sets this itself.", "Omit it, or omit the rows.")
+        raise _no(ignored[0], "Each row sets this field itself.", "Omit this field, or omit the rows.")
     if action.body is not None and given(action, ("body_bytes",)):
-        raise _no("body_bytes", "The body already has a fixed length.", "Remove one of them.")
+        raise _no("body_bytes", "The body already has a fixed length.", "Remove one of the conflicting fields.")
     if action.batch and (action.delay_level or action.rate_per_s):
-        raise _no("batch", "A batch has no delay and no rate.", "Remove one of them.")
+        raise _no("batch", "A batch has no delay and no rate.", "Remove one of the conflicting fields.")
     if (action.batch or action.queue) and action.selector != "round_robin":
         raise _no(
             "selector",
             "A batch goes to one queue, as does a message with a given queue: no selector is needed.",
-            "Omit it.",
+            "Omit this field.",
         )
     for row in action.rows:
         if row.born_ms is not None and (action.batch or row.born_ms < 0):

@@ -27,14 +27,14 @@ def _refuse(cluster: Cluster, client_id: str) -> None:
         raise ActionRefused(
             409,
             "{client} is a process of this sandbox.",
-            "Crash it, hang it or stop it instead.",
+            "Crash, hang or stop the client instead.",
             field="client_id",
             client=client_id,
         )
     raise ActionRefused(
         404,
         "No client {client} is connected over a real network.",
-        "It may have disconnected.",
+        "The client may have disconnected.",
         field="client_id",
         client=client_id,
     )

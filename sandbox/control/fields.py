@@ -135,14 +135,18 @@ def _narrow(value: Any, rules: list[Any], name: str) -> Any:
             raise _refuse(
                 name,
                 "is {value}, which is outside {low} to {high}",
-                "Choose a value in this range.",
+                "Choose a value in the allowed range.",
                 value=value,
                 low=_plainly(rule.low),
                 high=_plainly(rule.high),
             )
         if isinstance(rule, TextUpTo) and len(value) > rule.chars:
             raise _refuse(
-                name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value), limit=rule.chars
+                name,
+                "has {length} characters; at most {limit} fit",
+                "Shorten the text.",
+                length=len(value),
+                limit=rule.chars,
             )
         if isinstance(rule, TextUpTo) and CONTROL.search(value):
             raise _refuse(name, "holds a control character", "Use one line, without control characters.")

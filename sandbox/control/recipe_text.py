@@ -104,12 +104,12 @@ def _loaded(text: str, limits: HostLimits) -> Any:
 def _order(document: Any, limits: HostLimits) -> RunOrder:
     version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = document
     if version != VERSION:
-        raise ActionRefused(422, "This reproducible link is from another release of QueueViz.", "Request a new one.")
+        raise ActionRefused(422, "This reproducible link is from another release of QueueViz.", "Request a new link.")
     if _int("lasts_ms", lasts_ms, LATEST_MS) > limits.recipe_link_s * 1000:
         raise ActionRefused(
             422,
             "A reproducible link covers at most {most} s of the sandbox.",
-            "End it at an earlier event.",
+            "End the reproducible link at an earlier event.",
             most=limits.recipe_link_s,
         )
     if len(came) > limits.branch_changes:
@@ -169,7 +169,7 @@ def _int(name: str, value: Any, most: int) -> int:
         raise ActionRefused(
             422,
             "In this reproducible link {name} is {value}, outside 0 to {most}.",
-            "Request a new one.",
+            "Request a new link.",
             name=name,
             value=value,
             most=most,

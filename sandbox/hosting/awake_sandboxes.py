@@ -94,7 +94,7 @@ class AwakeSandboxes:
             raise ActionRefused(
                 409,
                 "The sandbox cannot be opened: {why}.",
-                "Try again, or delete it in its settings.",
+                "Try again, or delete the sandbox in its settings.",
                 why=str(error).removesuffix("."),
             ) from error
         finally:
@@ -134,7 +134,7 @@ class AwakeSandboxes:
         """Return the open sandbox; the call counts as a view.  Raises ActionRefused: 404 if unknown, 503 if asleep."""
         slot = self._registry.get(slug)
         if slot.sandbox is None or slot.state != "live":
-            raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=slot.state)
+            raise ActionRefused(503, "The sandbox is {state}.", "Wake the sandbox first.", state=slot.state)
         self.touch(slot)
         return slot.sandbox
 

@@ -132,8 +132,8 @@ def demand_complete(slot: Slot, directory: Path) -> None:
         raise ActionRefused(
             409,
             "This branch is being created: {percent} %.",
-            "Wait until it is complete, or delete it.",
+            "Wait until the branch is complete, or delete it.",
             percent=int(slot.branching.share * 100),
         )
     if (directory / MARK).exists():
-        raise ActionRefused(409, "This branch was not completed.", "Delete it, then branch again.")
+        raise ActionRefused(409, "This branch was not completed.", "Delete the branch, then branch again.")

@@ -68,7 +68,7 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         raise ActionRefused(
             422,
             "A reproducible link has at most {most} actions and {seconds} s.",
-            "Remove some.",
+            "Remove some entries.",
             most=limits.branch_changes,
             seconds=limits.recipe_s,
         )
@@ -94,13 +94,13 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
         )
     kept, rows = recorded_until(directory, order.at)
     if not rows or rows[-1]["seq"] != order.at:
-        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=order.at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=order.at)
     first = stretches_of(directory, rows)[0]
     if not first.reproducible or order.at > first.to_seq:
         raise ActionRefused(
             409,
             "At event {seq} this run cannot be replayed.",
-            "The sections on the time bar show the reason. Branch from an event before that.",
+            "The sections on the time bar show the reason. Branch from an event before that section.",
             seq=order.at,
         )
     if len(rows) > limits.branch_events:
@@ -197,7 +197,7 @@ class Branching(Rerun):
             until_s = wall.monotonic() + slice_s
             for _ in self.turns():
                 if self.cancelled:
-                    raise ActionRefused(409, "This branch was cancelled.", "Delete it, then branch again.")
+                    raise ActionRefused(409, "This branch was cancelled.", "Delete the branch, then branch again.")
                 if self.waits or wall.monotonic() >= until_s:
                     await asyncio.sleep(THREAD_S if self.waits else 0)
                     until_s = wall.monotonic() + slice_s
@@ -205,7 +205,7 @@ class Branching(Rerun):
                 raise ActionRefused(
                     409,
                     "When replayed, this run differs from event {seq} on.",
-                    "Branch from an event before that.",
+                    "Branch from an event before the first difference.",
                     seq=self.difference.seq,
                 )
             (self._directory / MARK).unlink()

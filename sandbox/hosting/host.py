@@ -154,7 +154,7 @@ class Host:
             raise ActionRefused(
                 503,
                 "All sandboxes of this server together use {used} MiB of {allowed} MiB.",
-                "Delete one you no longer need, or come back later.",
+                "Delete a sandbox you no longer need, or come back later.",
                 **full.values,
             )
 

@@ -45,7 +45,10 @@ class Interventions:
             )
         if len(sandbox.held.coming) >= MOST_PLANNED:
             raise ActionRefused(
-                429, "{most} interventions are already planned.", "Wait until they are done.", most=MOST_PLANNED
+                429,
+                "{most} interventions are already planned.",
+                "Wait until the planned interventions are done.",
+                most=MOST_PLANNED,
             )
         answer: asyncio.Future[Done] = loop.create_future()
 
@@ -71,7 +74,7 @@ class Interventions:
         coming = Coming(what.kind, what.at_wall_ms)
         sandbox.held.coming.append(coming)
         planned_ms = sandbox.plan(
-            max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before that."))
+            max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before the planned time."))
         )
         return await answer
 

@@ -76,7 +76,7 @@ class Past:
         """Return the open journal (None if closed) and the directory of its files, which are complete."""
         if is_attached(slug):
             raise ActionRefused(
-                409, "Only the current state of an attached cluster is known.", "View its current state."
+                409, "Only the current state of an attached cluster is known.", "View the current state of the cluster."
             )
         kept = self._kept(slug)
         if kept is not None:

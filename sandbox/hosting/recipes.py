@@ -42,12 +42,12 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
     """
     stretches = line_of(directory).stretches
     if not stretches or at > stretches[-1].to_seq:
-        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=at)
     if not stretches[0].reproducible or at > stretches[0].to_seq:
         raise ActionRefused(
             409,
             "At event {seq} this run cannot be replayed.",
-            "The sections on the time bar show the reason. Choose an event before that.",
+            "The sections on the time bar show the reason. Choose an event before that section.",
             seq=at,
         )
     if at >= limits.branch_events:
@@ -163,13 +163,13 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
         raise ActionRefused(
             409,
             "The limits of this server and of the reproducible link differ: the run would differ.",
-            "Open it on the server where it was created, or request a recording.",
+            "Open the link on the server where it was created, or request a recording.",
         )
     if order.until >= config.limits.branch_events:
         raise ActionRefused(
             422,
             "A reproducible link replays at most {most} events.",
-            "End it at an earlier event.",
+            "End the reproducible link at an earlier event.",
             most=config.limits.branch_events,
         )
     first_port = max(order.first_port, LOWEST_PORT)
@@ -177,7 +177,7 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
         raise ActionRefused(
             422,
             "The ports of this reproducible link begin at {first} and end above 65535.",
-            "Request a new one.",
+            "Request a new link.",
             first=first_port,
         )
     record = new_record(

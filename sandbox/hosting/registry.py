@@ -207,7 +207,7 @@ class Registry:
         if slot is None and self._is_leased and self.root_of(slug).exists():
             raise NotHeld(slug)
         if slot is None:
-            raise ActionRefused(404, "Sandbox {slug} does not exist.", "It may have expired.", slug=slug)
+            raise ActionRefused(404, "Sandbox {slug} does not exist.", "The sandbox may have expired.", slug=slug)
         return slot
 
     def all(self) -> list[Slot]:

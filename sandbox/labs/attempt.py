@@ -158,7 +158,10 @@ class Attempt:
         if part != self.phase:
             if part == "predict":
                 raise ActionRefused(
-                    409, "The prediction of step {step} is sealed.", "It is revealed when the step is done.", step=step
+                    409,
+                    "The prediction of step {step} is sealed.",
+                    "The prediction is revealed when the step is done.",
+                    step=step,
                 )
             raise ActionRefused(
                 409, "This question of step {step} is not open.", "First do what the step asks for.", step=step

@@ -15,7 +15,8 @@ COUNTED_MS = 4_000  # longer than a handler of these labs takes: redelivered mes
 UNREAD_MS = 5_000  # longer than any change of owner
 
 CRASHED = _(
-    "{one} crashed, so all its uncommitted messages were redelivered. This round requires clean stops: begin it again."
+    "{one} crashed, so all its uncommitted messages were redelivered. This round requires clean stops: begin the "
+    "round again."
 )
 TOGETHER = _(
     "{one} was still away when {other} was stopped: one member had all queues. Restart both, wait until they "

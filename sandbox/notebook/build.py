@@ -148,7 +148,7 @@ class Sandbox:
             self.act("StartLab", lab=lab_of(name).slug)
             row = self.ask("lab-state")["lab"]
         if row is None:
-            raise ActionRefused(409, "No lab is in progress here.", 'Start one by its number, for example lab("4").')
+            raise ActionRefused(409, "No lab is in progress here.", 'Start a lab by its number, for example lab("4").')
         return task_of(row)
 
     def answer(self, value: float | str) -> LabTask:

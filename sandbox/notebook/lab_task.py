@@ -76,7 +76,9 @@ def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
     """Return the grade of a lab from the journal alone.  Raises ActionRefused (409) if the lab was not begun."""
     graded = best(grade(map(from_row, rows)), lab.slug)
     if graded is None:
-        raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab.number)
+        raise ActionRefused(
+            409, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab.number
+        )
     attempt = graded.attempt
     return LabResult(
         lab.number,

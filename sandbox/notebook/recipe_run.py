@@ -41,7 +41,7 @@ class RecipeRun:
             raise ActionRefused(
                 409,
                 "This reproducible link ends while the sandbox is asleep.",
-                "Request one that ends while the sandbox is awake.",
+                "Request a link that ends while the sandbox is awake.",
             )
         return sandbox
 

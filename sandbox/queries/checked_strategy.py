@@ -116,7 +116,7 @@ def _rows(label: str, rows: Any) -> list[str]:
     raise ActionRefused(
         422,
         "The queues of {member} must be a list.",
-        "List them in the form broker-a:3.",
+        "List the queues in the form broker-a:3.",
         field="queues_by_member",
         member=label,
     )

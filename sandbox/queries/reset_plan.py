@@ -147,7 +147,7 @@ def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
         raise ActionRefused(
             422,
             "{topic} has no queue {queue}.",
-            "Choose one of its queues.",
+            "Choose a queue of this topic.",
             field="queues",
             topic=wish.topic,
             queue=unknown[0],
@@ -220,7 +220,8 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
             (
                 instead
                 or Refusal(
-                    "Members of the group are online and would overwrite it.", "Stop them, or choose the live method."
+                    "Members of the group are online and would overwrite the offsets.",
+                    "Stop all members of the group, or choose the live method.",
                 )
             )
             if view.online_members
@@ -233,7 +234,7 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
     if missing := view.without_offset(selected):
         return Refusal(
             "The group has no stored offset in {queues}; the broker refuses the reset (code 1).",
-            "Let the group consume there once, or stop it and choose the offline method.",
+            "Let the group consume these queues once, or stop the group and choose the offline method.",
             {"queues": ", ".join(missing)},
         )
     return None
@@ -256,7 +257,7 @@ def check_wish(wish: ResetWish) -> None:
         )
     if wish.target != "copy_of" and wish.source_group:
         raise ActionRefused(
-            422, "Only copy_of uses a source group.", "Omit it, or choose copy_of.", field="source_group"
+            422, "Only copy_of uses a source group.", "Omit the source group, or choose copy_of.", field="source_group"
         )
     if wish.target == "copy_of" and not wish.source_group:
         raise ActionRefused(422, "Choose the group to copy offsets from.", "Choose one.", field="source_group")

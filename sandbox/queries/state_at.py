@@ -41,7 +41,7 @@ def kept_in(files: Path) -> Kept:
     """Return the range of events in the files.  Raises ActionRefused (410) if they are empty."""
     oldest, newest = segments.first_seq(files), segments.last_seq(files)
     if oldest is None or newest is None:
-        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake it first.")
+        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake the sandbox first.")
     return Kept(oldest, newest)
 
 

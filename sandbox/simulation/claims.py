@@ -11,8 +11,8 @@ from sandbox.simulation.recipe import Act
 FIRST_MS, LAST_MS = 15_000, 45_000  # when something is done to a member
 AFTER_MS = 90_000  # locks of a crashed member expire after 60 s, the next one asks every 20 s
 
-AGAIN = "{place}: {before} finished it, {after} received it again"
-TWO = "{queue}: {after} started while {before} was processing"
+AGAIN = "{place}: {before} finished the message, {after} received it again"
+TWO = "{queue}: {after} started processing while {before} was processing"
 LATER = "{place} of {key} was finished after {offset}"
 
 Place = tuple[str, str, str, int, int]  # group, topic, broker, queue, offset

@@ -101,7 +101,7 @@ def compare(directory: Path, seq: int, instead: Action | None, *, progress: Prog
     limits = HostLimits()
     action = next(rows_since(directory / DIRECTORY, seq), None)
     if action is None or action["seq"] != seq:
-        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=seq)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=seq)
     until_ms = action["at_ms"] + AFTER_MS
     end = _last_seq(directory, seq, until_ms)
     run = read_run(directory, BranchOrder(parent=directory.name, at=end, changes={seq: instead}), limits)
@@ -144,7 +144,7 @@ def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Pr
         raise ActionRefused(
             409,
             "When replayed, this run differs from event {seq} on.",
-            "Branch from an event before that.",
+            "Branch from an event before the first difference.",
             seq=rerun.difference.seq,
         )
     for _ in rerun.on_until(until_ms):

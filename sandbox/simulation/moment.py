@@ -72,7 +72,7 @@ def moment_at(
             raise ActionRefused(
                 409,
                 "When replayed, this run differs from event {seq} on.",
-                "View an event before that.",
+                "View an event before the first difference.",
                 seq=rerun.difference.seq,
             )
         sandbox = rerun.sandbox
@@ -96,7 +96,7 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
     """
     kept, rows = recorded_until(directory, at)
     if not rows or rows[-1]["seq"] != at:
-        raise ActionRefused(404, "Event {seq} does not exist.", "Choose one from the Journal.", seq=at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=at)
     last = len(rows) - 1
     for line in lines(directory / DIRECTORY):
         if b'"came"' in line and (row := orjson.loads(line))["seq"] > at and CAME in row:

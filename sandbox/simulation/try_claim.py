@@ -59,7 +59,7 @@ def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
         {member["actor"] for group in play(probe).last["groups"] for member in group["members"] if member["actor"]}
     )
     if not members:
-        raise ActionRefused(422, "No consumer is available to try this.", "Add a consumer first.")
+        raise ActionRefused(422, "No consumer is available to test this claim.", "Add a consumer first.")
     return Basis(origin, acts, tuple(members), home)
 
 

@@ -111,7 +111,7 @@ def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, 
     assert site.slug not in reader.content()
     page.locator("details.revoke summary").first.click()
     page.get_by_role("button", name="Yes, revoke it now").first.click()
-    expect(reader.locator("#notice")).to_contain_text("You no longer have access to this.", timeout=PATIENCE_MS)
+    expect(reader.locator("#notice")).to_contain_text("You no longer have access to this view.", timeout=PATIENCE_MS)
     reader.close()
 
 

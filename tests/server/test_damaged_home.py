@@ -54,7 +54,7 @@ def test_a_damaged_sandbox_says_why_and_its_neighbours_live(own_server: Server) 
         refused = sandbox.http.post("/wake", json={})
         assert refused.status_code == 409
         assert why in refused.json()["error"]
-        assert refused.json()["hint"] == "Try again, or delete it in its settings."
+        assert refused.json()["hint"] == "Try again, or delete the sandbox in its settings."
         assert sandbox.snapshot()["sandbox"]["state"] == "failed"
         for path in ("", "settings/", "journal/", "locks/", "index/", "topics/"):
             page = owners_page(own_server, sandbox, path)

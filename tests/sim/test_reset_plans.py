@@ -146,7 +146,7 @@ def online(target: str, value: int | str | None = None, **more: Any) -> dict[str
     return {**offline(target, value, **more), "method": "online"}
 
 
-OVERWRITTEN = "Members of the group are online and would overwrite it."
+OVERWRITTEN = "Members of the group are online and would overwrite the offsets."
 NOT_ONLINE = "No member of the group is online; the broker refuses an online reset (206)."
 BROADCASTS = "Each member of a broadcasting group keeps its own offsets; the broker has none."
 NO_OFFSET = "The group has no stored offset in broker-a:1; the broker refuses the reset (code 1)."

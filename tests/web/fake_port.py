@@ -215,7 +215,9 @@ class FakePort:
         def work() -> Done:
             self._known(slug)
             if self.sandboxes[slug] != "live":
-                raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=self.sandboxes[slug])
+                raise ActionRefused(
+                    503, "The sandbox is {state}.", "Wake the sandbox first.", state=self.sandboxes[slug]
+                )
             self.intervened.append((slug, what.kind, str(by)))
             return Done(len(self.intervened), 5_000, 5_000, 3.0)
 

@@ -48,7 +48,7 @@ def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine
     page = shown(visitor, mine, FALLEN)
     assert "contradicted in 197 of 200 runs" in page
     assert "median 7, 90 % between 3 and 12 of 200 runs" in page
-    assert "orders/broker-a/2 @24: A finished it, B received it again" in page
+    assert "orders/broker-a/2 @24: A finished the message, B received it again" in page
     assert "seed 4" in page
     assert "CrashActor" in page
 

@@ -54,7 +54,7 @@ def test_the_table_says_what_is_worse_and_leaves_open_what_is_not_known() -> Non
     again, lost, wait, lag = lines_of(sides)
     assert (again.before, again.after, again.difference, again.worse) == ("0", "7", "+7", 1)
     assert (lost.difference, lost.why) == ("0", "none in either run")
-    assert wait.why == "t/b/0: B was refused while A held it"
+    assert wait.why == "t/b/0: B was refused the lock while A held it"
     assert (lag.after, lag.difference, lag.worse) == ("–", "–", 0)
 
 

@@ -138,7 +138,7 @@ def test_the_prediction_comes_first_and_is_sealed(student: Client, begun: str) -
     status, panel = answer(student, begun, "predict", 2)
     assert status == 200
     assert "Then watch for 20 seconds" in panel
-    assert "Sealed until this step is done." in panel
+    assert "Your prediction is sealed until this step is done." in panel
     assert answer(student, begun, "predict", 3)[0] == 409
     kept = [event["value"] for event in events(student, slug_of(begun)) if event["type"] == "PredictionGiven"]
     assert kept == ["2"]

@@ -346,7 +346,7 @@ def test_what_no_one_reports_is_not_made_up(visitor: Client, port: FakePort, min
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
     text = said(one(visitor, mine))
     for sentence in (
-        "Groups that read it: unknown (not reported).",
+        "Groups that read this topic: unknown (not reported).",
         "File size: unknown (not reported by the broker).",
         "Not reported.",
         "created by its producer",
@@ -367,7 +367,7 @@ def test_a_life_is_reported_in_the_order_of_time(visitor: Client, port: FakePort
     order = ["created by its producer", "stored", "#31", "delivered to a listener", "A", "retry later", "200 ms", "#40"]
     at = [line.index(text) for text in order]
     assert at == sorted(at)
-    assert "offset committed past it" in said(page)
+    assert "offset committed past the message" in said(page)
     assert "no longer in the journal's memory" not in page
 
 
@@ -377,7 +377,7 @@ def test_what_the_memory_no_longer_holds_is_said(visitor: Client, port: FakePort
     text = said(one(visitor, mine))
     assert "are recorded from 02:42:17.000 (event #1)" in text
     assert "The journal omits details of busy seconds" in text
-    assert "Without a unique key, its retry copies cannot be found." in text
+    assert "Without a unique key, the retry copies of this message cannot be found." in text
 
 
 def test_the_life_is_a_panel_of_its_own(visitor: Client, port: FakePort, mine: str) -> None:
@@ -412,7 +412,7 @@ def test_a_message_that_is_not_there_says_why(
 def test_a_compressed_body_no_one_here_unpacks_is_said(visitor: Client, port: FakePort, mine: str) -> None:
     data = raw(b"\x28\xb5\x2f\xfd", sys_flag=0x201)  # ZSTD, as RocketMQ 5 may write it
     show(port, mine, {"id": ID, "record": answer(data), "others": [], "why": None})
-    assert "Compressed with ZSTD; decompression is not supported here." in one(visitor, mine)
+    assert "The body is compressed with ZSTD; decompression is not supported here." in one(visitor, mine)
 
 
 @pytest.mark.parametrize(

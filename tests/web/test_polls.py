@@ -96,7 +96,7 @@ def test_a_refused_step_says_what_is_next(asked: Lesson) -> None:
     answer = asked.teacher.post(f"{asked.address}1/step/", {"to": "again"})
     page = answer.content.decode()
     assert "Question 1 is in the state “Vote”." in page
-    assert "Its next step is “Closed, hidden”." in page
+    assert "The next step of the question is “Closed, hidden”." in page
 
 
 def test_a_button_that_is_pressed_twice_steps_once(asked: Lesson) -> None:

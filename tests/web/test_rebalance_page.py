@@ -134,7 +134,7 @@ def test_what_a_wire_member_thinks_is_unknown_and_never_empty(visitor: Client, p
         | {"told": None, "has": None, "place": None, "mine": None, "asked_ms": None, "agrees": None, "due_ms": None}
         == page.context["minds"][W]
     )
-    assert "Its assignment is not reported." in seen(page)
+    assert "The assignment of this member is not reported." in seen(page)
     twin = seen(visitor.get(f"/s/{mine}/part/rebalance/?group={GROUP}"))
     assert "192.168.7.9@77#1 – – – –" in twin
 
@@ -246,10 +246,10 @@ def test_a_round_for_more_queues_is_late_since_they_were_made() -> None:
 @pytest.mark.parametrize(
     ("left_ms", "said"),
     [
-        (None, "both hold it"),
+        (None, "both members hold the queue"),
         (NOW_MS, "at once"),
         (NOW_MS - 1_400, "paused 1.4 s"),
-        (NOW_MS + 2_000, "both held it for 2.0 s"),
+        (NOW_MS + 2_000, "both members held the queue for 2.0 s"),
     ],
 )
 def test_a_move_says_how_long_no_one_or_both_had_the_queue(left_ms: int | None, said: str) -> None:

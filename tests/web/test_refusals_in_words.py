@@ -24,7 +24,11 @@ def in_chinese(error: Exception) -> dict[str, Any]:
 
 def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
     refused = ActionRefused(
-        409, "{actor} is already {state}.", "Restart it to use it again.", actor="A", state="crashed"
+        409,
+        "{actor} is already {state}.",
+        "Restart the producer or consumer to use it again.",
+        actor="A",
+        state="crashed",
     )
     assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
 

@@ -102,12 +102,16 @@ def test_only_who_may_share_sees_the_page(visitor: Client, mine: str) -> None:
     [
         ("first", "400", "A range must begin before it ends."),
         ("last", "501", "Event 501 has not happened yet."),
-        ("at", "9", "A link must open at an event of its range."),
-        ("days", "8", "A link is valid for 1, 7, 30, 90 days."),
+        ("at", "9", "A share link must open at an event of its range."),
+        ("days", "8", "A share link is valid for 1, 7, 30, 90 days."),
         ("first", "x", "first must be a number."),
         ("notes", "no number", "A note is a line with an event number"),
-        ("notes", "\n".join(f"#{n} more" for n in range(21)), "A link has at most 20 notes of at most 400 characters."),
-        ("notes", f"#11 {'x' * 401}", "A link has at most 20 notes of at most 400 characters."),
+        (
+            "notes",
+            "\n".join(f"#{n} more" for n in range(21)),
+            "A share link has at most 20 notes of at most 400 characters.",
+        ),
+        ("notes", f"#11 {'x' * 401}", "A share link has at most 20 notes of at most 400 characters."),
     ],
 )
 def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: str, value: str, sentence: str) -> None:

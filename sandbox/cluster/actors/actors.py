@@ -84,13 +84,13 @@ class Actors:
             raise ActionRefused(
                 409,
                 "{client} connected over a real network: its process is not part of this sandbox.",
-                "Cut its connection instead.",
+                "Cut the connection of the client instead.",
                 field="actor",
                 client=label,
             )
         if actor is None:
             raise ActionRefused(
-                404, "Actor {actor} does not exist.", "It may have been removed.", field="actor", actor=label
+                404, "Actor {actor} does not exist.", "The actor may have been removed.", field="actor", actor=label
             )
         return actor
 
@@ -338,7 +338,7 @@ class Actors:
             raise ActionRefused(
                 409,
                 "{actor} is not running, so its client cannot be shared.",
-                "Start it first.",
+                "Start that broker, producer or consumer first.",
                 field="instance",
                 actor=host.label,
             )
@@ -346,7 +346,7 @@ class Actors:
             raise ActionRefused(
                 409,
                 "The client of {actor} already has a member of {group}.",
-                "Choose another group, or give it its own client.",
+                "Choose another group, or give the new consumer its own client.",
                 field="instance",
                 actor=host.label,
                 group=actor.group,

@@ -34,7 +34,7 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
     if shown and {row.mq.row for row in plan.moving} - set(shown):
         raise ActionRefused(409, "The topic has queues that the preview did not show.", LOOK_AGAIN, details=draw(plan))
     if not plan.moving:
-        raise ActionRefused(409, "No queue has a target.", "Choose another one.", details=draw(plan))
+        raise ActionRefused(409, "No queue has a target offset.", "Choose another value.", details=draw(plan))
     if plan.skipped and action.confirm != action.group:
         raise ActionRefused(
             422,
@@ -60,13 +60,13 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
         return None
     if action.target != "shift" and row.target != expected:
         return Refusal(
-            "The target of {queue} is now {now}, not {seen}.",
+            "The target of {queue} is now {now}; the preview showed {seen}.",
             LOOK_AGAIN,
             {"queue": queue, "now": row.target, "seen": expected},
         )
     if expected < row.min_offset:
         return Refusal(
-            "The messages of {queue} before {low} were deleted, so {seen} cannot be reached.",
+            "The messages of {queue} before {low} were deleted, so the target {seen} cannot be reached.",
             LOOK_AGAIN,
             {"low": row.min_offset, "queue": queue, "seen": expected},
         )
@@ -79,7 +79,7 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
         )
     if before < expected < now:
         return Refusal(
-            "The stored offset of {queue} passed {seen}: it is now {now}.",
+            "The stored offset of {queue} passed the target {seen}: it is now {now}.",
             LOOK_AGAIN,
             {"queue": queue, "seen": expected, "now": now},
         )

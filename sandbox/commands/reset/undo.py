@@ -33,9 +33,11 @@ class UndoPoint(NamedTuple):
 def checked_point(point: UndoPoint | None, reset_id: str, now_ms: int) -> UndoPoint:
     """Return the undo point.  Raises ActionRefused: 404 if it is not of this reset, 409 if it is too old."""
     if point is None or point.reset_id != reset_id:
-        raise ActionRefused(404, "Reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=reset_id)
+        raise ActionRefused(
+            404, "Offset reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=reset_id
+        )
     if now_ms - point.at_ms > UNDO_MS:
-        raise ActionRefused(409, "The reset is older than 24 hours.", "Make a new one.")
+        raise ActionRefused(409, "The offset reset is older than 24 hours.", "Start a new offset reset.")
     return point
 
 
@@ -52,12 +54,12 @@ def undo_targets(point: UndoPoint, min_offset: Callable[[MessageQueue], int | No
         if before < low:
             raise ActionRefused(
                 409,
-                "Messages of {queue} before {low} were deleted after the reset.",
+                "Messages of {queue} before {low} were deleted after the offset reset.",
                 "Make a new reset.",
                 low=low,
                 queue=mq.row,
             )
         targets[mq] = before
     if not targets:
-        raise ActionRefused(409, "No offset was stored before that reset.", "Make a new one.")
+        raise ActionRefused(409, "No offset was stored before that offset reset.", "Start a new offset reset.")
     return targets

@@ -44,6 +44,6 @@ class UndoReset(Action):
     """Restore the offsets before a reset.  `confirm`: the typed name of the group, on a real cluster."""
 
     verb = "reset"
-    said = "reset undone"
+    said = "offset reset undone"
     reset_id: Name
     confirm: Name | None = None

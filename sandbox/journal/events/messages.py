@@ -203,7 +203,7 @@ class MessageDeadLettered(NamedTuple):
 
 
 @said("move", "once", "{who} consumed {queue} {offset} again in {took_ms}: {result}", when="remark=null")
-@said("warn", "once", "{queue} {offset} again: {result}, {remark}", "warn")
+@said("warn", "once", "{queue} {offset} consumed again: {result}, {remark}", "warn")
 class MessageConsumedOnce(NamedTuple):
     """A member consumed one message on request (309): without a commit and without a retry."""
 

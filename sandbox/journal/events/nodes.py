@@ -87,8 +87,8 @@ class LinkChanged(NamedTuple):
 @said(
     "warn",
     "topic",
-    "{topic} on {broker} was created again ({how}): write queues {write_queues}, read queues {read_queues}; the "
-    "lost topic had {lost_write_queues} and {lost_read_queues}",
+    "{topic} on {broker} was created again ({how}) with {write_queues} write queues and {read_queues} read "
+    "queues; the lost topic had {lost_write_queues} and {lost_read_queues}",
     "warn",
     when="lost_write_queues",
 )
@@ -111,21 +111,22 @@ class TopicChanged(NamedTuple):
 @said(
     "bad",
     "lost",
-    "{broker} lost topic {topic} ({how}): write queues {was_write_queues}, read queues {was_read_queues}",
+    "{broker} lost topic {topic} ({how}); it had {was_write_queues} write queues and {was_read_queues} read queues",
     "bad",
     when="write_queues=null",
 )
 @said(
     "warn",
     "lost",
-    "{broker} has topic {topic} again ({how}): its deletion was lost",
+    "{broker} has topic {topic} again ({how}): the deletion of the topic was lost",
     "warn",
     when="was_write_queues=null",
 )
 @said(
     "bad",
     "lost",
-    "{broker} lost a change of topic {topic} ({how}): write queues {write_queues}, read queues {read_queues}",
+    "{broker} lost a change of topic {topic} ({how}); the topic now has {write_queues} write queues and "
+    "{read_queues} read queues",
     "bad",
 )
 class TopicReverted(NamedTuple):

@@ -92,7 +92,7 @@ class OffsetsReset(NamedTuple):
 @said("quiet", "reset", "{who} waits 10 s for messages being processed", when="step=waiting")
 @said("move", "reset", "{who} pulls from the new offsets", when="step=resumed")
 @said("ok", "reset", "{who} kept the new offsets for 1 min", when="step=verified")
-@said("warn", "reset", "a late commit of {who} overwrote the reset", when="step=overwritten")
+@said("warn", "reset", "a late commit of {who} overwrote a new offset", when="step=overwritten")
 @said("move", "reset", "{who}: {step}")
 class ResetStepDone(NamedTuple):
     reset_id: str
@@ -100,7 +100,7 @@ class ResetStepDone(NamedTuple):
     step: str  # told, dropped, waiting, resumed, verified, overwritten
 
 
-@said("warn", "corrected", "{queue}: {asked} corrected to {given}", "warn")
+@said("warn", "corrected", "{queue}: offset {asked} corrected to {given}", "warn")
 class OffsetMoved(NamedTuple):
     group: str
     client_id: str

@@ -250,7 +250,7 @@ BROADCASTING = Lab(
             ),
             check=_all_have_it,
             say=Question(
-                text=_("How many of them did {one} of {group} finish?"),
+                text=_("How many messages of the burst did {one} of {group} finish?"),
                 kind=Number(_("messages")),
                 right=lambda e: count_of(_got(e, "group", CLERKS[0])),
                 again=_("You wrote {given}; count on the card of {one} again."),
@@ -282,7 +282,7 @@ BROADCASTING = Lab(
             ),
             check=_is_back,
             say=Question(
-                text=_("How many of them has screen finished since its restart?"),
+                text=_("How many of these messages has screen finished since its restart?"),
                 kind=Number(_("messages")),
                 right=_reached,
                 again=_('You wrote {given}; look at the card of screen, and at "acquired" in the journal.'),
@@ -291,7 +291,7 @@ BROADCASTING = Lab(
             why=Question(
                 text=_("How did screen know where to resume?"),
                 kind=choice(
-                    same_id=_("On its machine it has the same client ID as before, so it reads the same file."),
+                    same_id=_("Its new process has the same client ID on the same machine, so it reads the same file."),
                     wall=_("wall had stored its offsets."),
                     broker=_("The broker had stored its offsets."),
                 ),
@@ -305,16 +305,16 @@ BROADCASTING = Lab(
             title=_("One more screen"),
             rate=4,
             do=_("Add one consumer to {second}, on its own machine."),
-            watch=_('Where it starts: "acquired" in the journal.'),
+            watch=_('Where the new member starts: "acquired" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("How many of the messages already in {topic} will it receive?"),
+                text=_("How many of the messages already in {topic} will the new member receive?"),
                 kind=Number(_("messages")),
                 right=_old,
             ),
             check=_is_new,
             say=Question(
-                text=_("At which offset did it start in broker-a:0?"),
+                text=_("At which offset did the new member start in broker-a:0?"),
                 kind=Number(),
                 right=lambda e: field_of(first(_began(e)), "start_offset"),
                 again=_('You wrote {given}; look for "acquired" and broker-a:0 in the journal again.'),
@@ -329,9 +329,12 @@ BROADCASTING = Lab(
                     all=_("none: it starts at offset 0"),
                 ),
                 right=lambda e: Truth("no_file"),
-                again=_("It is a new client, like the one that you just added: where did that one start?"),
+                again=_(
+                    "The new container is a new client, like the member that you just added: where did that "
+                    "member start?"
+                ),
             ),
-            hints=(_("It is set to LAST, and it has no offset file."),),
+            hints=(_("The new container is set to LAST, and it has no offset file."),),
         ),
     ),
     solve=SOLUTION,

@@ -139,7 +139,10 @@ BURST = _(
     "You wrote {given}: that is the whole burst. Only messages that {other} received and did not commit are "
     'redelivered; read "delivered twice" in the journal.'
 )
-HAND_OVER = _("There the others take over the queues. The reason is an earlier event: follow the cause of this one.")
+HAND_OVER = _(
+    "At that event, the other members take over the queues. The reason is an earlier event: follow the cause of "
+    "your event."
+)
 CRASHED = _(
     "{one} was crashed. A clean stop first commits finished messages: restart {one}, send another burst and stop it."
 )
@@ -186,7 +189,10 @@ CRASH_AND_STOP = Lab(
         Step(
             title=_("The same with a crash"),
             do=_("Send a burst again, and crash {other} while it is working."),
-            watch=_("The offset pins of its queues before the crash, and where the other members start after it."),
+            watch=_(
+                "The offset pins of the crashed member's queues before the crash, and where the other members "
+                "start after it."
+            ),
             mark="member:{other}",
             predict=Question(
                 text=_("How many messages will be delivered twice now?"),
@@ -202,10 +208,10 @@ CRASH_AND_STOP = Lab(
                 misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Click the event that caused their redelivery."),
+                text=_("Click the event that caused the redelivery of these messages."),
                 kind=EventClick(),
                 right=_cause,
-                again=_("That event did not cause their redelivery. Look for what ended {other}."),
+                again=_("That event did not cause the redelivery. Look for the event that ended {other}."),
                 misreadings=(Misreading(HAND_OVER, _is_hand_over),),
             ),
             hints=(

@@ -137,14 +137,14 @@ SOLUTION = Solution(
 )
 
 
-OTHER_KEY = _("The handler accepts every key except {key}: send a message with that key.")
+OTHER_KEY = _("The consumer's handler accepts every key except {key}: send a message with that key.")
 EARLY = _(
     "{key} succeeded on try {tries}: the handler was fixed before the retries ended. Start over and leave the "
     "handler unchanged."
 )
 RETRIES = _("You wrote {given}: that counts the retries. The first delivery is also a try.")
 UNMENDED = _(
-    "{key} was delivered again and failed again: the handler has not changed. Fix it, then resend the "
+    "{key} was delivered again and failed again: the handler has not changed. Fix the handler, then resend the "
     "dead-letter message."
 )
 
@@ -165,7 +165,7 @@ DEAD_LETTER = Lab(
             watch=_("Retries of the group, and their levels in the journal."),
             mark="header:retrying",
             predict=Question(
-                text=_("When is the first retry after its first failure?"),
+                text=_("How many seconds after the first failure of the message is its first retry?"),
                 kind=Number(_("s"), within=3),
                 right=_first_wait_s,
             ),
@@ -188,27 +188,29 @@ DEAD_LETTER = Lab(
             watch=_("The growing retry delays, then the dead-letter queue."),
             mark="header:dead",
             predict=Question(
-                text=_("How many times in total will the handler receive it?"),
+                text=_("How many times in total will the consumer's handler receive the message?"),
                 kind=Number(_("times"), within=1),
                 right=_count,
             ),
             check=_is_dead,
             say=Question(
-                text=_("How many times did the handler receive it?"),
+                text=_("How many times did the consumer's handler receive the message?"),
                 kind=Number(_("times")),
                 right=_count,
                 again=_("You wrote {given}; count the deliveries in the lifecycle of the message again."),
                 misreadings=(Misreading(RETRIES, lambda e, answer: answer == RETRIES_MOST),),
             ),
             why=Question(
-                text=_("What will happen to it now?"),
+                text=_("What will happen to the message now?"),
                 kind=choice(
                     given_up=_("Nothing: no group consumes the dead-letter queue."),
                     again=_("It is retried once a day."),
                     deleted=_("It is deleted at once."),
                 ),
                 right=lambda e: Truth("given_up"),
-                again=_("It is stored in the dead-letter topic of {group}, and stays until its file is deleted."),
+                again=_(
+                    "The message is stored in the dead-letter topic of {group}, and stays until its file is deleted."
+                ),
             ),
             hints=(_("Sixteen retries, after the first try."),),
         ),
@@ -218,20 +220,22 @@ DEAD_LETTER = Lab(
                 'Change the handler of {one} to "{good}". Then find the dead-letter message under Messages and '
                 "resend it."
             ),
-            watch=_('The key {key} in the Journal, with "also each message".'),
+            watch=_('The key {key} in the Journal, with "include each message".'),
             mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler receive it now?"), kind=Number(_("times")), right=_since_resent
+                text=_("How many times will the consumer's handler receive the message now?"),
+                kind=Number(_("times")),
+                right=_since_resent,
             ),
             check=_is_sent_again,
             say=Question(
-                text=_("How many times was it delivered after you resent it?"),
+                text=_("How many times was the message delivered after you resent it?"),
                 kind=Number(_("times")),
                 right=_since_resent,
-                again=_('You wrote {given}; search the Journal for {key} again, with "also each message".'),
+                again=_('You wrote {given}; search the Journal for {key} again, with "include each message".'),
             ),
             why=Question(
-                text=_("What caused this delivery?"),
+                text=_("What caused the delivery of the resent message?"),
                 kind=choice(
                     by_hand=_("A copy was sent to {topic} manually, as a new message."),
                     mended=_("The broker detected that the handler works again."),

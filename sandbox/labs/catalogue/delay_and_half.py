@@ -115,7 +115,8 @@ def _are_checked(evidence: Evidence) -> Verdict:
     checks = {entry.event.transaction_id: entry.seq for entry in evidence.of(TransactionChecked)}
     if missing := [entry for entry in prepared if entry.event.transaction_id not in checks]:
         return Verdict.not_yet(
-            _("The broker has not checked {count} of them yet: it runs a check every 60 s."), count=len(missing)
+            _("The broker has not checked {count} of the half messages yet: it runs a check every 60 s."),
+            count=len(missing),
         )
     return Verdict.met(
         _("{count} half messages are stored and the broker has checked each one, but {group} received none."),
@@ -148,7 +149,7 @@ def _are_ended(evidence: Evidence) -> Verdict:
     if len(committed) > 1 and not rolled_back:
         return Verdict.wrong(ONLY_COMMITS, rests_on=committed)
     if not committed or not rolled_back:
-        return Verdict.not_yet(_("One transaction has ended: end another one the other way."))
+        return Verdict.not_yet(_("One transaction has ended: end another transaction the other way."))
     stored = _in_topic(evidence)
     if stored.value != len(committed):
         return Verdict.not_yet(_("The committed message is not in q0 yet."))
@@ -207,7 +208,7 @@ ANSWERED = _(
     "{till} has committed: its handler answers checks. Set the handler to silent, and let it prepare messages again."
 )
 WOULD_ANSWER = _("The handler of {till} answers checks. Set it to silent, and let it prepare messages again.")
-ONLY_COMMITS = _("Both were committed, so both are in q0. Roll another one back.")
+ONLY_COMMITS = _("Both transactions were committed, so both messages are in q0. Roll another transaction back.")
 DELETED = _("A log cannot delete single records: look for the half message on the Store page.")
 
 DELAY_AND_HALF = Lab(
@@ -240,14 +241,16 @@ DELAY_AND_HALF = Lab(
             ),
             check=_is_due,
             say=Question(
-                text=_("In which queue of SCHEDULE_TOPIC_XXXX did it wait? See its lifecycle on the message page."),
+                text=_(
+                    "In which queue of SCHEDULE_TOPIC_XXXX did the message wait? See its lifecycle on the message page."
+                ),
                 kind=Number(),
                 right=lambda e: field_of(_first_stored(e), "queue_id"),
                 again=_("You wrote {given}; that topic has one queue for each level, and the Store page shows which."),
                 misreadings=(Misreading(LEVEL, lambda e, answer: answer == e.numbers["level"]),),
             ),
             why=Question(
-                text=_("How did it get into q0?"),
+                text=_("How did the message get into q0?"),
                 kind=choice(
                     copied=_("The broker stored it a second time, this time in {topic}."),
                     moved=_("The broker moved its record."),
@@ -282,16 +285,16 @@ DELAY_AND_HALF = Lab(
                 again=_("You wrote {given}; count the rows of the Transactions tab without an end."),
             ),
             why=Question(
-                text=_("Why does the broker check?"),
+                text=_("Why does the broker check with the producer?"),
                 kind=choice(
                     asks=_("The end of a transaction may be lost on the network, and only the producer knows it."),
                     slow=_("To speed up the producer."),
                     default=_("After one check the broker commits the transaction itself."),
                 ),
                 right=lambda e: Truth("asks"),
-                again=_("It checks up to 15 times, then drops the message: it never commits by itself."),
+                again=_("The broker checks up to 15 times, then drops the message: it never commits by itself."),
             ),
-            hints=(_("Every 60 s it checks transactions older than 6 s."),),
+            hints=(_("Every 60 s the broker checks transactions older than 6 s."),),
         ),
         Step(
             title=_("Commit and rollback"),
@@ -315,7 +318,7 @@ DELAY_AND_HALF = Lab(
                     dead=_("It went to the dead-letter queue."),
                 ),
                 right=lambda e: Truth("stays"),
-                again=_("Look for its record on the Store page."),
+                again=_("Look for the record of the half message on the Store page."),
                 misreadings=(Misreading(DELETED, chosen("deleted")),),
             ),
             hints=(_("A commit stores the message once more, in its own topic."),),

@@ -196,9 +196,10 @@ ARRIVED = _(
     "{key} arrived and is stored: the direction from {console} to {broker} was open. Cut that direction, and "
     "send {key} again."
 )
-STILL_CUT = _("It failed again: the link between {console} and {broker} is still cut. Heal it first.")
+STILL_CUT = _("The send failed again: the link between {console} and {broker} is still cut. Heal it first.")
 ONE_ONLY = _(
-    "{key} was also reported as failed, and the application cannot distinguish it from the other one: send it again."
+    "{key} was also reported as failed, and the application cannot distinguish it from the other message: send "
+    "this message again."
 )
 OLD_END = _("You wrote {given}: that was the count before {paid} was sent. Read the right end of q0 again.")
 BROKEN = _("The send timed out after 3 s, but the broker had received the message within the first millisecond.")
@@ -297,7 +298,7 @@ FAILED_SEND = Lab(
             watch=_("The right end of q0."),
             mark="queue:{row}",
             predict=Question(
-                text=_("How many messages with the keys {paid} and {lost} will be in q0 then?"),
+                text=_("How many messages with the keys {paid} and {lost} will be in q0 after you resend both?"),
                 kind=Number(_("messages")),
                 right=lambda e: _stored(e, "paid", "lost", since=0),
             ),
@@ -321,7 +322,7 @@ FAILED_SEND = Lab(
                     "would be missing."
                 ),
             ),
-            hints=(_("One of the two is already stored."),),
+            hints=(_("One of the two messages is already stored."),),
         ),
     ),
     solve=SOLUTION,

@@ -181,7 +181,7 @@ FLOW_CONTROL = Lab(
                 kind=choice(
                     member=_("a second member of the group"),
                     faster=_("a faster listener"),
-                    wait=_("nothing: it stays throttled"),
+                    wait=_("nothing: the member stays throttled"),
                 ),
                 right=lambda e: Truth("faster"),
             ),
@@ -202,7 +202,7 @@ FLOW_CONTROL = Lab(
                 again=_('Read the newest "flow" row of the journal.'),
             ),
             why=Question(
-                text=_("Very few messages are waiting. Why is it throttled?"),
+                text=_("Very few messages are waiting. Why is the member throttled?"),
                 kind=choice(
                     oldest=_("The oldest unfinished message is too far behind the newest."),
                     threads=_("All threads are busy."),

@@ -303,9 +303,11 @@ FLUSH_AND_REPLICATE = Lab(
                 again=_('You wrote {given}; read "lost" in the journal again.'),
             ),
             why=Question(
-                text=_("Where were they when the OK was sent?"),
+                text=_("Where were the lost messages when the OK was sent?"),
                 kind=choice(
-                    memory=_("in the page cache of the machine"), disk=_("on its disk"), producer=_("on the producer")
+                    memory=_("in the page cache of the machine"),
+                    disk=_("on the disk of the machine"),
+                    producer=_("on the producer"),
                 ),
                 right=lambda e: Truth("memory"),
                 again=_("Messages on the disk are available again when {broker} starts."),
@@ -373,7 +375,7 @@ FLUSH_AND_REPLICATE = Lab(
                     any=_("either of them"),
                 ),
                 right=lambda e: Truth("both"),
-                again=_("Then only data on another machine remains."),
+                again=_("If the machine never starts again, only data on another machine remains."),
                 misreadings=(Misreading(NO_MACHINE, chosen("flush")),),
             ),
             hints=(_("A slave that has just connected receives nothing for 5 s; then replication starts."),),

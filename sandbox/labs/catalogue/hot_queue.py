@@ -174,8 +174,8 @@ SOLUTION = Solution(
 
 
 MEMBER = _(
-    "Its member is not slow: it takes as long for a message as the others do. Compare how many messages enter "
-    "each queue."
+    "The member of the hot queue is not slow: it takes as long for a message as the other members do. Compare "
+    "how many messages enter each queue."
 )
 FIFTH = _("Each queue already has its member: a fifth member would have no queue. Change the key.")
 OLD_KEY = _("shop still sends with its old key; stop it. The hottest queue gets {percent} %.")
@@ -184,7 +184,7 @@ SAME_KEY = _(
 )
 
 WHICH = Choice(
-    (*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All receive about the same.")))
+    (*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All queues receive about the same.")))
 )
 
 HOT_QUEUE = Lab(
@@ -219,14 +219,14 @@ HOT_QUEUE = Lab(
                 again=_("Compare the newest offsets of the queues again: one is far ahead."),
             ),
             why=Question(
-                text=_("Why this one?"),
+                text=_("Why does this queue receive the most?"),
                 kind=choice(
                     key=_("All messages with one key go to one queue, and {big} sends the most."),
                     member=_("Its member is slower than the others."),
                     first=_("The first queue always fills first."),
                 ),
                 right=lambda e: Truth("key"),
-                again=_("Another seed gives another hot queue: it follows from the key."),
+                again=_("Another seed gives another hot queue: the hot queue follows from the key."),
                 misreadings=(Misreading(MEMBER, chosen("member")),),
             ),
             hints=(_("The queue is the hash of the key, modulo the number of queues."),),
@@ -252,7 +252,7 @@ HOT_QUEUE = Lab(
                 again=_("You wrote {given}; read the number under Lag again."),
             ),
             why=Question(
-                text=_("Why did they not help?"),
+                text=_("Why did the new members not help?"),
                 kind=choice(
                     one_at_a_time=_("The hot queue still has one reader, which processes one message at a time."),
                     late=_("They started too late for the old messages."),
@@ -283,7 +283,7 @@ HOT_QUEUE = Lab(
                 again=_("Compare how fast the newest offsets rise: {given} is no longer ahead."),
             ),
             why=Question(
-                text=_("What is the price?"),
+                text=_("What is the price of this change?"),
                 kind=choice(
                     order=_("Messages of one customer are no longer ordered."),
                     none=_("None."),

@@ -170,13 +170,13 @@ IDEMPOTENT_HANDLER = Lab(
         Step(
             title=_("A handler that inserts"),
             do=_(
-                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, and "
-                "crash {other} after 2 seconds."
+                "{one} and {other} insert a row into the same table for each message they finish. Send {burst} "
+                "messages to {topic}, and crash {other} after 2 seconds."
             ),
             watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
             predict=Question(
-                text=_("How many rows will the table have after {burst} messages?"),
+                text=_("How many rows will the handlers' table have after {burst} messages?"),
                 kind=Number(_("rows"), within=2),
                 right=_made_rows,
             ),
@@ -189,7 +189,7 @@ IDEMPOTENT_HANDLER = Lab(
                 misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Why are there too many rows?"),
+                text=_("Why does the handlers' table have too many rows?"),
                 kind=choice(
                     not_known=_("{other} had finished messages without committing them, so they were processed again."),
                     bug=_("The broker failed and delivered twice."),
@@ -220,7 +220,7 @@ IDEMPOTENT_HANDLER = Lab(
                 again=_('You wrote {given}; read "delivered twice" in the journal again.'),
             ),
             why=Question(
-                text=_("What made the difference?"),
+                text=_("Why did repeated deliveries create no extra rows this time?"),
                 kind=choice(
                     by_key=_("The second write finds the key and changes nothing."),
                     fewer=_("Fewer messages were delivered twice."),

@@ -185,8 +185,8 @@ SOLUTION = Solution(
 
 
 OTHER_KEY = _(
-    "Its key is {given}. The index contains the keys that messages are sent with, not their bodies: send a "
-    "message with the key {key}."
+    "The key of the message is {given}. The index contains the keys that messages are sent with, not their "
+    "bodies: send a message with the key {key}."
 )
 HEADER = _("You wrote {given}: a slot has 4 bytes, but a header of 40 bytes precedes slot 0.")
 OFFSET = _("You wrote {given}: that is its offset in q0. An index entry points into the log, not into a queue.")
@@ -269,7 +269,7 @@ KEY_INDEX = Lab(
                 misreadings=(Misreading(OFFSET, lambda e, answer: answer == _newest_offset(e)),),
             ),
             why=Question(
-                text=_("How does the search get to the older ones?"),
+                text=_("How does the search get to the older entries?"),
                 kind=choice(
                     previous=_("Each entry has the number of the previous entry in its slot."),
                     next=_("They are in the neighboring slots."),
@@ -288,7 +288,7 @@ KEY_INDEX = Lab(
             watch=_("The last stop: the key in the record."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("How many messages will a search for {key} return after that?"),
+                text=_("How many messages will a search for {key} return after you send this message?"),
                 kind=Number(_("messages")),
                 right=_found_before,
             ),

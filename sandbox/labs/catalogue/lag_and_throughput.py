@@ -179,7 +179,7 @@ PULLS = _(
     "handler is slow, not the pulls."
 )
 ALL = _("You wrote {given}: that would be right if {beyond} members worked. Look for the card without a lane.")
-RATE = _("shop sends {now} messages a second; set it to {rate}.")
+RATE = _("shop sends {now} messages a second; set its rate to {rate}.")
 
 LAG_AND_THROUGHPUT = Lab(
     slug="lag-and-throughput",
@@ -267,7 +267,10 @@ LAG_AND_THROUGHPUT = Lab(
                     share=_("The members take messages from each other."),
                 ),
                 right=lambda e: Truth("one_reader"),
-                again=_("Its card has no lane. It is not slow and takes no work from others: it has no queue to read."),
+                again=_(
+                    "The card of the last member has no lane. That member is not slow and takes no work from "
+                    "others: it has no queue to read."
+                ),
             ),
             hints=(_("Count the lanes, not the cards."),),
         ),

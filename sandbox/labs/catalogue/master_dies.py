@@ -266,7 +266,7 @@ STALLED = _(
 )
 RETRY_QUEUE = _(
     "You wrote {given}: that is the number of queues of {topic}. {fifo} also reads its retry topic in order, and "
-    "locks its queue."
+    "locks the queue of that topic."
 )
 COPIED = _(
     'Locks are not copied to a slave: the lock table was only in the memory of the master. "locks" in the '
@@ -295,7 +295,7 @@ MASTER_DIES = Lab(
                 "{group} reads {topic} concurrently, and {fifo} reads it in order. Send {count} messages to {topic}. "
                 "About 8 seconds later, kill the master of {broker} (Topology), and wait until {fifo} stops."
             ),
-            watch=_('The members of both groups; then "locks" and "lapsed" in the journal.'),
+            watch=_('The members of both groups; then "locks" and "lock expired" in the journal.'),
             mark="journal",
             predict=Question(
                 text=_("For how many seconds after the kill will {fifo} continue?"),
@@ -343,7 +343,7 @@ MASTER_DIES = Lab(
                     memory=_("none: the messages were already in memory"),
                 ),
                 right=_node,
-                again=_("It had room for about 60 messages of each queue, and has pulled more since then."),
+                again=_("The group had room for about 60 messages of each queue, and has pulled more since the kill."),
                 misreadings=(Misreading(OTHER_MASTER, chosen("other")),),
             ),
             hints=(_("A client requests the route every 30 s, and then receives one without the master."),),
@@ -355,7 +355,7 @@ MASTER_DIES = Lab(
             watch=_('"lock" in the journal, and {fifo} resuming.'),
             mark="journal",
             predict=Question(
-                text=_("How many seconds after the start will {fifo} resume?"),
+                text=_("How many seconds after the start of the master will {fifo} resume?"),
                 kind=Number(_("s"), within=15),
                 right=_pause_s,
             ),
@@ -370,10 +370,10 @@ MASTER_DIES = Lab(
                 text=_("Click an event that allowed {fifo} to resume."),
                 kind=EventClick(),
                 right=_new_locks,
-                again=_('That event granted {fifo} no lock. Look for "lock" after the start.'),
+                again=_('That event granted {fifo} no lock. Look for "lock" after the start of the master.'),
                 misreadings=(Misreading(STARTED, _is_start),),
             ),
-            hints=(_("It requests its locks every 3 s, as soon as its route contains a master again."),),
+            hints=(_("An orderly group requests its locks every 3 s, as soon as its route contains a master again."),),
         ),
     ),
     solve=SOLUTION,

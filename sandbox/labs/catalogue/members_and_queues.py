@@ -122,8 +122,8 @@ SOLUTION = Solution(
 SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never shared by two members.")
 BUSY = _("You wrote {given}: that is the number of members with a queue. Count the cards without a lane.")
 LATE = _(
-    "They joined long ago and send heartbeats; waiting changes nothing. Compare the number of lanes with the "
-    "number of cards."
+    "The members without a queue joined long ago and send heartbeats; waiting changes nothing. Compare the "
+    "number of lanes with the number of cards."
 )
 WRITTEN = _("Messages go to {write} queues, but the group reads {read} of them: it assigns the read queues.")
 
@@ -162,14 +162,14 @@ MEMBERS_AND_QUEUES = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why do they have no queue?"),
+                text=_("Why do these members have no queue?"),
                 kind=choice(
                     one_owner=_("In a group, each queue has at most one owner."),
                     late=_("They joined last and have not received their share yet."),
                     broker=_("The broker accepts only as many members as it has threads."),
                 ),
                 right=lambda e: Truth("one_owner"),
-                again=_("The broker accepts all members: their cards are there. Compare lanes and cards."),
+                again=_("The broker accepts all members: the Board shows their cards. Compare lanes and cards."),
                 misreadings=(Misreading(LATE, chosen("late")),),
             ),
             hints=(
@@ -196,7 +196,7 @@ MEMBERS_AND_QUEUES = Lab(
                 again=_("You wrote {given}; open a member's card and count its lanes again."),
             ),
             why=Question(
-                text=_("Why did it take time?"),
+                text=_("Why did the members wait for their first queue?"),
                 kind=choice(
                     route_then_divide=_("Clients request the route every 30 s and rebalance every 20 s."),
                     copy=_("Stored messages were first moved to the new queues."),

@@ -243,16 +243,15 @@ RULE = _(
     'Read the times of the hang and of "no heartbeat for too long".'
 )
 PUSHED = _(
-    "A name server does not push anything to clients. Look at the times of the three: each requests the route "
-    "every 30 s, counted from its own start."
+    "A name server does not push anything to clients. Look at the times of the three clients: each requests the "
+    "route every 30 s, counted from its own start."
 )
 RETRIES = _(
     "You wrote {given}: those attempts failed at once, and the same send continued to broker-a. Count the "
     "messages that failed permanently."
 )
 CABLE = _(
-    "Nothing closes the connections in that case: the name server sees silence, as with the hang, not the end of "
-    "a process."
+    "An unplugged cable closes no connection: the name server sees silence, as with the hang, not the end of a process."
 )
 
 NAME_SERVER_EXPIRY = Lab(
@@ -294,8 +293,8 @@ NAME_SERVER_EXPIRY = Lab(
             why=Question(
                 text=_("When do the 120 s start?"),
                 kind=choice(
-                    heard=_("at its last registration; it registers every 30 s"),
-                    hang=_("when it stops answering"),
+                    heard=_("at the last registration of the broker; a broker registers every 30 s"),
+                    hang=_("when the broker stops answering"),
                     failed=_("from the first message that failed"),
                 ),
                 right=lambda e: Truth("heard"),
@@ -318,7 +317,7 @@ NAME_SERVER_EXPIRY = Lab(
                 kind=choice(
                     itself=_("its own registration"),
                     asked=_("a request of the name server"),
-                    client=_("a client that connects to it"),
+                    client=_("a client that connects to the broker"),
                 ),
                 right=lambda e: Truth("itself"),
             ),
@@ -330,11 +329,11 @@ NAME_SERVER_EXPIRY = Lab(
                 again=_('You wrote {given}; compare the three "route" rows in the journal again.'),
             ),
             why=Question(
-                text=_("Why did they receive it at different times?"),
+                text=_("Why did the three clients receive the route at different times?"),
                 kind=choice(
                     ask=_("Each client requests the route every 30 s, on its own timer."),
                     pushed=_("The name server sends the new route to one client after another."),
-                    rebalance=_("They receive it when their group rebalances."),
+                    rebalance=_("Clients receive the route when their group rebalances."),
                 ),
                 right=lambda e: Truth("ask"),
                 again=_("{shop} is in no group, but it also received the route."),
@@ -345,7 +344,7 @@ NAME_SERVER_EXPIRY = Lab(
         Step(
             title=_("Killed broker"),
             do=_("Kill {broker}, and wait until all three clients have another route."),
-            watch=_('The ring of {broker}; then "Failed for good" on the page of {shop}.'),
+            watch=_('The ring of {broker}; then "Failed permanently" on the page of {shop}.'),
             mark="lanes",
             predict=Question(
                 text=_("How many seconds after the kill will the name server drop {broker}?"),
@@ -357,7 +356,7 @@ NAME_SERVER_EXPIRY = Lab(
                 text=_("How many messages of {shop} have failed permanently since the kill? Its page counts them."),
                 kind=Number(_("messages")),
                 right=_lost,
-                again=_('You wrote {given}; compare "Failed for good" before and after the kill.'),
+                again=_('You wrote {given}; compare "Failed permanently" before and after the kill.'),
                 misreadings=(Misreading(RETRIES, _is_retries),),
             ),
             why=Question(
@@ -367,7 +366,7 @@ NAME_SERVER_EXPIRY = Lab(
                 kind=choice(
                     hang=_("as after the hang: up to 130 s, plus up to 30 s"),
                     kill=_("as after the kill: up to 30 s"),
-                    once=_("no time: they detect it at once"),
+                    once=_("no time: clients detect the failure at once"),
                 ),
                 right=lambda e: Truth("hang"),
                 again=_("A route changes only when a client requests it from the name server."),

@@ -199,8 +199,8 @@ EARLY = _(
     "crash it again."
 )
 RESTARTED = _(
-    "{one} is running again as a new client, and is also denied the locks of the crashed one. They end only by "
-    "expiry: wait."
+    "{one} is running again as a new client, and is also denied the locks of the crashed client. Those locks end "
+    "only by expiry: wait."
 )
 CRASHED = _(
     "The crash itself changed no lock: {one} could not act any more. Look further back, for the last time {one} "
@@ -221,7 +221,9 @@ ORDERLY_LOCK = Lab(
         Step(
             title=_("The unused lock"),
             do=_("Crash {one}, and look at the queues that it had owned."),
-            watch=_("The rings at the queues of {one}: the outer arc is the broker, the inner arc is the client."),
+            watch=_(
+                "The rings at the queues of {one}: time left at the broker (outer arc) and at the client (inner arc)."
+            ),
             mark="lock:{one}",
             predict=Question(
                 text=_("What will happen to the queues of {one}?"),
@@ -255,7 +257,7 @@ ORDERLY_LOCK = Lab(
             ),
             check=_all_taken_over,
             say=Question(
-                text=_("How many seconds after the crash was it acquired? Read the times in the journal."),
+                text=_("How many seconds after the crash was the last lock acquired? Read the times in the journal."),
                 kind=Number(_("s"), within=2),
                 right=_take_over_s,
                 again=_("You wrote {given}; subtract the time of the crash from the time of the last takeover again."),
@@ -272,7 +274,7 @@ ORDERLY_LOCK = Lab(
         Step(
             title=_("The same with a clean stop"),
             do=_("Restart {one}, wait until it has queues, and stop it cleanly."),
-            watch=_("The rings at the moment it stops."),
+            watch=_("The rings at the moment the member stops."),
             mark="lock:{one}",
             predict=Question(
                 text=_("How many seconds after the stop will {other} have the locks?"),
@@ -287,7 +289,7 @@ ORDERLY_LOCK = Lab(
                 again=_('You wrote {given}; count the "denied" rows after the stop in the journal.'),
             ),
             why=Question(
-                text=_("Why was no wait necessary?"),
+                text=_("Why was no wait for the locks necessary this time?"),
                 kind=choice(
                     unlocks=_("A clean stop unlocks the queues before the member leaves."),
                     fresh=_("The locks were newer this time."),

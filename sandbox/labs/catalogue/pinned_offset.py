@@ -154,8 +154,8 @@ SOLUTION = Solution(
 )
 
 
-THERE = _("The slow message is in {there}; make the next one of {row} slow.")
-SHORT = _("{slow_s} s end too soon; make it slow for 5 minutes.")
+THERE = _("The slow message is in {there}; make the next message of {row} slow.")
+SHORT = _("{slow_s} s end too soon; make the message slow for 5 minutes.")
 PULLED = _("You wrote {given}: that is how far messages were pulled. The pin marks the committed offset, further left.")
 PULLS = _("Pulls continue: the numbers at the right end rise. Something else blocks the pin.")
 DOWN = _("{one} is down, and the group has no other member: no message is redelivered until it runs. Restart it.")
@@ -179,7 +179,7 @@ PINNED_OFFSET = Lab(
             watch=_("The pin of {q}, and the cells to its right."),
             mark="queue:{row}",
             predict=Question(
-                text=_("What will happen to the committed offset of {q} in that minute?"),
+                text=_("What will happen to the committed offset of {q} while the slow message is processed?"),
                 kind=choice(
                     moves=_("It moves forward with the messages that finish."),
                     stays=_("It stays at the slow message."),
@@ -198,7 +198,7 @@ PINNED_OFFSET = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why does it stop?"),
+                text=_("Why does the committed offset of the queue stop?"),
                 kind=choice(
                     smallest=_("The committed offset is the smallest offset that is not finished."),
                     pulls=_("The member stops pulling from {q}."),
@@ -223,13 +223,13 @@ PINNED_OFFSET = Lab(
             ),
             check=_came_again,
             say=Question(
-                text=_('How many were delivered twice? Read "delivered twice" in the journal.'),
+                text=_('How many messages were delivered twice? Read "delivered twice" in the journal.'),
                 kind=Number(_("messages")),
                 right=_count,
                 again=_('You wrote {given}; read "delivered twice" in the journal again.'),
             ),
             why=Question(
-                text=_("Which ones were delivered twice?"),
+                text=_("Which messages were delivered twice?"),
                 kind=choice(
                     above=_("Those that the member had received at or above the committed offset."),
                     slow=_("Only the slow one."),

@@ -199,9 +199,9 @@ POISON_IN_ORDER = Lab(
                 text=_("Which queues will stop?"),
                 kind=choice(
                     one=_("Only the queue of this key."),
-                    member=_("All queues of the member that gets it."),
+                    member=_("All queues of the member that gets the message."),
                     all=_("All queues of the group."),
-                    none=_("None: it goes to the retry topic."),
+                    none=_("None: the message goes to the retry topic."),
                 ),
                 right=lambda e: Truth("one"),
             ),
@@ -214,7 +214,7 @@ POISON_IN_ORDER = Lab(
                 misreadings=(Misreading(ALL, chosen("all")),),
             ),
             why=Question(
-                text=_("Why does it stop?"),
+                text=_("Why does the committed offset of the queue stop?"),
                 kind=choice(
                     order=_("Later messages must not overtake the failing one."),
                     lock=_("The member has lost the lock of the queue."),

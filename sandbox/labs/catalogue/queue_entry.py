@@ -74,7 +74,7 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
             return Verdict.wrong(text, tag=tag, rests_on=rests_on)
     if fields["rows"] or fields["tag"] != tag:
         return Verdict.wrong(
-            _("Its tag is not {tag}. Send another message, with this tag."), tag=tag, rests_on=rests_on
+            _("The tag of the message is not {tag}. Send another message, with this tag."), tag=tag, rests_on=rests_on
         )
     if (fields["count"] or 1) > 1:
         return Verdict.wrong(BURST, count=fields["count"], rests_on=rests_on)
@@ -115,7 +115,9 @@ def _has_size(evidence: Evidence) -> Verdict:
     assert sent is not None
     if (body_bytes := _body_bytes(sent)) != n["body"]:
         return Verdict.wrong(
-            _("Its body has {given} bytes: send a body of {body} bytes."), given=body_bytes, rests_on=[sent]
+            _("The body of the message has {given} bytes: send a body of {body} bytes."),
+            given=body_bytes,
+            rests_on=[sent],
         )
     return Verdict.met(
         _("A body of {body} bytes is stored in a record of {size} bytes."),
@@ -147,7 +149,7 @@ def _is_dropped(evidence: Evidence) -> Verdict:
     if isinstance(stored := _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG)), Verdict):
         return stored
     if (dropped := _filtered(evidence, stored.seq)) is None:
-        return Verdict.not_yet(_("reader has not received it yet."))
+        return Verdict.not_yet(_("reader has not received the message yet."))
     return Verdict.met(
         _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),
         rests_on=[stored, dropped],
@@ -194,15 +196,18 @@ SOLUTION = Solution(
 )
 
 
-NO_TAG = _("It has no tag, so the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
+NO_TAG = _("The message has no tag, so the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
 BURST = _("{count} messages were sent: send only one, so that its entry is the newest.")
 IN_QUEUE = _(
-    "You wrote {given}: there the entry starts in the queue. Its first 8 bytes are the start of the record in "
-    "the log, which also contains other topics."
+    "You wrote {given}: there the entry starts in the queue. The first 8 bytes of the entry are the start of the "
+    "record in the log, which also contains other topics."
 )
-BODY = _("You wrote {given}: that is only the body. Bytes 9 to 12 of the entry have the size of the whole record.")
+BODY = _(
+    "You wrote {given}: that is only the size of the body. Bytes 9 to 12 of the entry contain the size of the "
+    "whole record."
+)
 SAME_TAG = _("reader subscribes to that tag, so nothing is dropped. Send a message with the tag {tag}.")
-LOST = _("It is in the store like every other message: you can read its entry and its record.")
+LOST = _("The message is in the store like every other message: you can read its entry and its record.")
 
 QUEUE_ENTRY = Lab(
     slug="queue-entry",
@@ -232,7 +237,10 @@ QUEUE_ENTRY = Lab(
             ),
             check=_is_appended,
             say=Question(
-                text=_("At which byte of the log does its record start? Decode the first 8 bytes."),
+                text=_(
+                    "At which byte of the log does the record of the message start? Decode the first 8 bytes of "
+                    "the entry."
+                ),
                 kind=Number(_("bytes")),
                 right=lambda e: field_of(_stored(e), "physical_offset"),
                 again=_(
@@ -261,7 +269,7 @@ QUEUE_ENTRY = Lab(
             watch=_("Bytes 9 to 12 of the entry, then the record that it points to."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Which size will the entry have?"),
+                text=_("Which size will be stored in the entry?"),
                 kind=choice(
                     same=_("{body} bytes, like the body"),
                     larger=_("more than {body}"),
@@ -271,7 +279,7 @@ QUEUE_ENTRY = Lab(
             ),
             check=_has_size,
             say=Question(
-                text=_("Which size does its entry have?"),
+                text=_("Which size is stored in the entry of the message?"),
                 kind=Number(_("bytes")),
                 right=_size,
                 again=_("You wrote {given}; read the second of the three numbers in the newest entry."),
@@ -308,7 +316,7 @@ QUEUE_ENTRY = Lab(
             ),
             check=_is_dropped,
             say=Question(
-                text=_("Which hash does the entry have? Decode its last 8 bytes."),
+                text=_("Which hash is stored in the entry? Decode its last 8 bytes."),
                 kind=Number(),
                 right=_code,
                 again=_("You wrote {given}; read the last of the three numbers in the newest entry."),

@@ -115,7 +115,10 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     target, value = taken.event.fields["target"], taken.event.fields["value"]
     if event.event.skipped:
         return Verdict.wrong(
-            _("{skipped} messages were skipped: this reset moved forward. Undo it, and reset to the break."),
+            _(
+                "{skipped} messages were skipped: this reset moved forward. Undo it, and reset to the time at "
+                "which the handler broke."
+            ),
             skipped=event.event.skipped,
             rests_on=seqs,
         )
@@ -127,7 +130,9 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     if target == "time" and value > window[0].at_ms and _before(evidence, value):
         return Verdict.wrong(LATE, count=_before(evidence, value), rests_on=seqs)
     if missing:
-        return Verdict.not_yet(_("{left} of them have not been processed again yet."), left=len(missing))
+        return Verdict.not_yet(
+            _("{left} of the wrongly processed messages have not been processed again yet."), left=len(missing)
+        )
     return Verdict.met(
         _("All {count} messages were processed again, and none was skipped."),
         count=len(_spoiled(evidence)),
@@ -212,14 +217,14 @@ SOLUTION = Solution(
 
 
 SHORT = _(
-    "The handler was fixed after {passed_s} s. Break it again and leave it for {wait_s} s: such a fault takes "
-    "that long to be noticed."
+    "The handler was fixed after {passed_s} s. Break the handler again and leave it for {wait_s} s: such a fault "
+    "takes that long to be noticed."
 )
 EARLIEST = _(
     "{replayed} messages are redelivered, more than were processed wrongly: the reset went back before the "
-    "break. Messages before the break were correct."
+    "handler broke. Messages before that time were correct."
 )
-LATE = _("The first {count} messages stay wrong: the reset goes back to a time after the break.")
+LATE = _("The first {count} messages stay wrong: the reset goes back to a time after the handler broke.")
 RETRY = _(
     "No retry will follow: the handler returned SUCCESS each time. Look for retries in the header: it shows none."
 )
@@ -269,22 +274,22 @@ RESET_BY_TIME = Lab(
             hints=(_("{rate} messages arrive each second."),),
         ),
         Step(
-            title=_("Reset to the break"),
+            title=_("Reset to the time of the fault"),
             rate=4,
             do=_(
-                "Find the second of the break in the journal. Preview a reset of {group} on {topic} to that "
-                "time, at most one second before. Then apply it."
+                "Find the second at which the handler broke in the journal. Preview a reset of {group} on "
+                "{topic} to that time, at most one second before. Then apply it."
             ),
             watch=_("The preview, then the pins as they jump back."),
             mark="header:lag",
             predict=Question(
-                text=_("How many messages will be redelivered if you reset at once?"),
+                text=_("How many messages will be redelivered if you apply the reset at once?"),
                 kind=Number(_("messages"), share=0.1),
                 right=_replayed_at_once,
             ),
             check=_is_repaired,
             say=Question(
-                text=_("How many were redelivered? Read the reset in the journal."),
+                text=_("How many messages were redelivered? Read the reset in the journal."),
                 kind=Number(_("messages")),
                 right=_replayed,
                 again=_("You wrote {given}; read the reset row again."),

@@ -131,7 +131,10 @@ def _goes_on(evidence: Evidence) -> Verdict:
     taken = evidence.of(QueueTaken, since=corrected.seq, group=n["group"], topic=n["topic"])
     if jump is None or not taken:
         return Verdict.not_yet(
-            _("The offset was corrected; {reader} releases the queue for 10 s, and acquires it at its next rebalance.")
+            _(
+                "The offset was corrected. {reader} releases the queue after 10 s. At its next rebalance, the "
+                "member acquires the queue again."
+            )
         )
     return Verdict.met(
         _("{group} continues at {start}; its committed offset was {committed}."),
@@ -249,8 +252,8 @@ DRAINED = _(
     "working."
 )
 NOT_PULLED = _(
-    "You wrote {given}: that many were not pulled. The messages in the memory of {reader} were dropped with the "
-    "queue, and are also deleted."
+    "You wrote {given}: that is the number of messages not pulled. The messages in the memory of {reader} were "
+    "dropped with the queue, and are also deleted."
 )
 BY_GROUP = _("The broker ignores groups when it deletes: {group} was still behind when the files were deleted.")
 
@@ -306,7 +309,7 @@ RETENTION = Lab(
             watch=_('"corrected" in the journal, and the committed offset about 10 s later.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Its committed offset no longer exists. Where will {group} continue?"),
+                text=_("The committed offset of the group no longer exists. Where will {group} continue?"),
                 kind=choice(
                     committed=_("at its committed offset: the messages come from the slave"),
                     min=_("at the oldest remaining message"),

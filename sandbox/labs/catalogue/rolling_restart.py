@@ -213,12 +213,12 @@ CLEAN = _(
     "{one} was stopped cleanly, but this step is about crashes, for the later comparison. Restart it, then crash it."
 )
 TWICE = _(
-    "You wrote {given}: there and back, for the restart of its own member. It also moved when a neighbor "
-    "restarted: count again."
+    "You wrote {given}: the queue moves away and back when its own member restarts. The queue also moved when "
+    "another member restarted: count again."
 )
 CRASHES = _(
-    "You wrote {given}: those belong to the crashed processes. Others were redelivered because their queues "
-    'moved between running members. Read "Delivered again" in the header.'
+    "You wrote {given}: those messages belong to the crashed processes. Other messages were redelivered because "
+    'their queues moved between running members. Read "Delivered again" in the header.'
 )
 NEEDLESS = _(
     "With {strategy}, {needless} of {moves} moves so far were between members that stayed, so they were "
@@ -317,8 +317,8 @@ ROLLING_RESTART = Lab(
             ),
             hints=(
                 _(
-                    "With one member fewer, AVG assigns longer runs of neighboring queues, and all runs start at "
-                    "other queues."
+                    "With one member fewer, AVG assigns larger blocks of neighboring queues, and all blocks "
+                    "start at other queues."
                 ),
                 _("Only one member may be away at a time."),
             ),
@@ -345,7 +345,7 @@ ROLLING_RESTART = Lab(
                 again=_('You wrote {given}; count the "acquired" rows with {row} in the journal.'),
             ),
             why=Question(
-                text=_("No move was unnecessary, but messages were still redelivered. What makes this harmless?"),
+                text=_("No move was unnecessary, but messages were still redelivered. What makes redelivery harmless?"),
                 kind=choice(
                     handler=_("A handler that processes each message once, however often it is delivered."),
                     strategy=_("Another strategy."),

@@ -182,8 +182,8 @@ SHRINK_QUEUES = Lab(
                 text=_("When is the last message stored in queues {low} to {last}?"),
                 kind=Choice(
                     (
-                        ("at once", _("Before the change: from then on they accept none.")),
-                        ("soon", _("A few seconds after it, half a minute at most.")),
+                        ("at once", _("Before the change: after it, these queues accept no messages.")),
+                        ("soon", _("A few seconds after the change, half a minute at most.")),
                     )
                 ),
                 right=_stops,
@@ -197,11 +197,11 @@ SHRINK_QUEUES = Lab(
                 misreadings=(Misreading(NONE, lambda e, answer: answer == 0),),
             ),
             why=Question(
-                text=_("Why can messages still be stored there after the change?"),
+                text=_("Why can messages still be stored in these queues after the change?"),
                 kind=choice(
                     route=_("The producer requests the route every 30 s, and uses its old route until then."),
                     broker=_("The broker writes the change to its disk only after 30 s."),
-                    group=_("The change takes effect only after the group finishes them."),
+                    group=_("The change takes effect only after the group finishes these queues."),
                 ),
                 right=lambda e: Truth("route"),
                 again=_(
@@ -211,8 +211,8 @@ SHRINK_QUEUES = Lab(
                 misreadings=(
                     Misreading(
                         _(
-                            "The broker accepts them because they are still read queues: it applies the new "
-                            "counts at once."
+                            "The broker accepts the messages because these queues are still read queues: it "
+                            "applies the new counts at once."
                         ),
                         chosen("broker"),
                     ),

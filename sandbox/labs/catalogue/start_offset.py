@@ -103,7 +103,7 @@ def _start(group: str) -> "Question":
         return field_of(_taken(evidence, n[group], since=0).get(_queue(n)), "start_offset")
 
     return Question(
-        text=_("At which offset did it begin in {row}? Read the start in the journal."),
+        text=_("At which offset did the group begin in {row}? Read its start offset in the journal."),
         kind=Number(),
         right=right,
         again=_('You wrote {given}; look for "acquired" and {row} in the journal again.'),
@@ -117,7 +117,7 @@ def _start(group: str) -> "Question":
 
 def _code(group: str, code: str) -> "Question":
     return Question(
-        text=_("What did the broker answer to its offset request?"),
+        text=_("What did the broker answer to the offset request of the new group?"),
         kind=choice(
             zero_in_memory=_("0: message 0 is still in memory."),
             not_found=_("No offset known: the client decides."),
@@ -146,7 +146,9 @@ EARLY = _(
     "{second} also began at 0: message 0 is still in the memory of the broker. Start over, and send more "
     "messages first."
 )
-SAME = _("{group} has committed offsets and resumes from them: only a new group requests a start. Start {second}.")
+SAME = _(
+    "{group} has committed offsets and resumes from them: only a new group requests a start offset. Start {second}."
+)
 FROM_FIRST = _(
     "{group} started with {given}, so it begins there and shows nothing about LAST. Use LAST and another group."
 )

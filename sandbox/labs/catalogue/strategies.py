@@ -157,8 +157,8 @@ SOLUTION = Solution(
 
 
 NEW_ONES = _(
-    "{given} is the count of the new member. The others also exchanged queues: count every queue that has a "
-    "different owner."
+    "{given} is the number of queues of the new member. The other members also exchanged queues: count every "
+    "queue that has a different owner."
 )
 TOGETHER = _(
     "The new strategy and the new member took effect in one rebalance, so their moves cannot be distinguished. "
@@ -199,7 +199,7 @@ STRATEGIES = Lab(
             ),
             check=_by_neighbours,
             say=Question(
-                text=_("Count: how many queues have another owner now?"),
+                text=_("Count: how many queues have a different owner now?"),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
                 again=_("You wrote {given}; compare queue by queue on the Rebalance page."),
@@ -208,7 +208,7 @@ STRATEGIES = Lab(
             why=Question(
                 text=_("Why do existing members exchange queues?"),
                 kind=choice(
-                    shifted=_("Each member has a run of neighboring queues: a shorter run shifts all later ones."),
+                    shifted=_("Each member has a block of neighboring queues: a shorter block shifts all later ones."),
                     load=_("The broker balances their load."),
                     chance=_("Queues are reassigned at random."),
                 ),
@@ -224,7 +224,12 @@ STRATEGIES = Lab(
                     ),
                 ),
             ),
-            hints=(_("The first member had a longer run of queues than now: where did its last ones go?"),),
+            hints=(
+                _(
+                    "The first member had a larger block of queues before: which member has the last queues of that "
+                    "block now?"
+                ),
+            ),
         ),
         Step(
             title=_("Moves only to the new member"),
@@ -239,7 +244,7 @@ STRATEGIES = Lab(
                 text=_("With which strategy do existing members move queues only to the new member?"),
                 kind=Choice(
                     (
-                        ("AVG", _("AVG: runs of neighboring queues")),
+                        ("AVG", _("AVG: blocks of neighboring queues")),
                         ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one queue each, in turns")),
                         (RING, _("CONSISTENT_HASH: positions on a ring")),
                     )
@@ -254,7 +259,7 @@ STRATEGIES = Lab(
                 again=_("You wrote {given}; compare queue by queue on the Rebalance page."),
             ),
             why=Question(
-                text=_("What is the price?"),
+                text=_("What is the price of this change?"),
                 kind=choice(
                     uneven=_("Uneven shares: one member may have several times as many queues as another."),
                     slow=_("An assignment takes seconds instead of milliseconds."),

@@ -156,7 +156,7 @@ SOLUTION = Solution(
 
 
 OTHER_GROUP = _("{given} is another group, which receives every message anyway; {other} must join {group}.")
-NONE = _('Keys that begin with {lost} no longer arrive: search the Journal for {lost}-, with "also each message".')
+NONE = _('Keys that begin with {lost} no longer arrive: search the Journal for {lost}-, with "include each message".')
 SAME = _("The broker still stores {both} for {group}: {other} must subscribe to {kept} only.")
 FIRST = _("{other} still subscribes to {kept} only and drops all other messages; change {other}.")
 SWAPPED = _(
@@ -205,10 +205,10 @@ TWO_SUBSCRIPTIONS = Lab(
                 misreadings=(Misreading(NONE, chosen("none")),),
             ),
             why=Question(
-                text=_("Click the event that started it."),
+                text=_("Click the event that stopped the delivery of these messages."),
                 kind=EventClick(),
                 right=_clicks,
-                again=_("That event changed no subscription. Look for the one that names two expressions."),
+                again=_("That event changed no subscription. Look for the event that names two expressions."),
             ),
             hints=(_("The broker keeps one subscription for each group and topic: the newest."),),
         ),
@@ -228,7 +228,7 @@ TWO_SUBSCRIPTIONS = Lab(
             check=_is_mended,
             say=Question(
                 text=_(
-                    'How many messages with {lost} were skipped? Search the Journal for {lost}-, with "also '
+                    'How many messages with {lost} were skipped? Search the Journal for {lost}-, with "include '
                     'each message": some numbers were not consumed.'
                 ),
                 kind=Number(_("messages"), share=0.1, within=3),
@@ -236,14 +236,16 @@ TWO_SUBSCRIPTIONS = Lab(
                 again=_("You wrote {given}; compare the last {lost} key before the gap with the first one after it."),
             ),
             why=Question(
-                text=_("Why are they not delivered?"),
+                text=_("Why are the skipped messages not delivered?"),
                 kind=choice(
                     passed=_("The pulls and the committed offset have moved past them."),
                     deleted=_("The broker deleted them because no member subscribed to them."),
                     later=_("They are waiting for a retry."),
                 ),
                 right=lambda e: Truth("passed"),
-                again=_("They are still stored: open the messages of {topic}. Look at the committed offset."),
+                again=_(
+                    "The skipped messages are still stored: open the messages of {topic}. Look at the committed offset."
+                ),
             ),
             hints=(_("Which member subscribes to {kept} only?"),),
         ),

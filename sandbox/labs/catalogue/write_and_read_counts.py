@@ -194,8 +194,8 @@ TURNED = _(
     "is the last step."
 )
 SHRUNK = _(
-    "There are {read} read queues: messages in the {low} others stay there, however few write queues there are. "
-    "Change the read count."
+    "There are {read} read queues: messages in the other {low} queues stay there, however few write queues there "
+    "are. Change the read count."
 )
 NONE = _(
     "You wrote 0; open {topic} on the Topics page: the ends of queues {low} to {last} move, but no member reads them."
@@ -239,7 +239,7 @@ WRITE_AND_READ_COUNTS = Lab(
                 misreadings=(Misreading(NONE, lambda e, answer: answer == 0),),
             ),
             why=Question(
-                text=_("Why does no member read them?"),
+                text=_("Why does no member read these queues?"),
                 kind=choice(
                     route=_("Members are assigned read queues; producers select among write queues."),
                     full=_("Each member has a queue and acquires no second one."),
@@ -266,7 +266,7 @@ WRITE_AND_READ_COUNTS = Lab(
             watch=_("The offsets of queues {low} to {last}."),
             mark="lanes",
             predict=Question(
-                text=_("What happens to the messages waiting there?"),
+                text=_("What happens to the messages waiting in these queues?"),
                 kind=choice(
                     first=_("They are read, starting with the first one."),
                     skipped=_("They are skipped: a new queue is read from its end."),
@@ -303,11 +303,11 @@ WRITE_AND_READ_COUNTS = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why does no other member take over their share?"),
+                text=_("Why does no other member take over the queues of these members?"),
                 kind=choice(
                     divided=_("Queues are assigned by number, whether they receive messages or not."),
                     busy=_("The other members have no idle thread."),
-                    later=_("They are reassigned after they have been empty for a while."),
+                    later=_("Empty queues are reassigned after a while."),
                 ),
                 right=lambda e: Truth("divided"),
                 again=_("The strategy uses the names of queues and members, not the contents of queues."),

@@ -54,7 +54,7 @@ FLOW_CONTROL = Incident(
             title=_("A burst"),
             find=act("SendMessages"),
             text=_("A crawl produces 1300 documents at once."),
-            question=_("Where will they wait: on the broker, or in the members?"),
+            question=_("Where will the documents wait: on the broker, or in the members?"),
         ),
         Marker(
             title=_("Throttled"),
@@ -64,8 +64,8 @@ FLOW_CONTROL = Incident(
                 says=lambda event: {"value": event.value, "allowed": event.allowed},
             ),
             text=_(
-                "It has {value} messages of one queue in memory, {allowed} are allowed: it delays its next pull. "
-                "Its card shows this, without any error."
+                "The member has {value} messages of one queue in memory, {allowed} are allowed: it delays its "
+                "next pull. Its card shows this, without any error."
             ),
         ),
         Marker(
@@ -77,7 +77,7 @@ FLOW_CONTROL = Incident(
         Marker(
             title=_("Pulls resumed"),
             find=fact(FlowControlChanged, lambda event: event.limit is None),
-            text=_("Below the threshold it pulls as before, without a restart."),
+            text=_("Below the threshold the member pulls as before, without a restart."),
         ),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 40, after=MENDED), text=_("The lag is {lag}.")),
     ),

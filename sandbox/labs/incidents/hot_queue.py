@@ -118,13 +118,13 @@ HOT_QUEUE = Incident(
         Marker(
             title=_("A hot queue appears"),
             find=_share_of("intake-2", 60),
-            text=_("{percent} % of the parcels since then went to one queue."),
+            text=_("{percent} % of the parcels since the big customer began went to one queue."),
             question=_("Will twice as many members help?"),
         ),
         Marker(
             title=_("Scale-out"),
             find=act("StartConsumer", actor="more"),
-            text=_("The group now has four members for four queues. The hot queue still has one."),
+            text=_("The group now has four members for four queues. The hot queue still has one member."),
         ),
         Marker(
             title=_("Lag still grows"),
@@ -135,7 +135,10 @@ HOT_QUEUE = Incident(
         Marker(
             title=_("Even load"),
             find=_share_of("intake-3", 120),
-            text=_("The fullest queue has received {percent} % since then. One member drains the old backlog."),
+            text=_(
+                "The fullest queue has received {percent} % of the parcels since the repair. One member drains "
+                "the old backlog."
+            ),
         ),
     ),
 )

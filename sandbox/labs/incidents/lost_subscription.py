@@ -96,8 +96,8 @@ LOST_SUBSCRIPTION = Incident(
             title=_("First loss"),
             find=_first_missing,
             text=_(
-                "After this one, gift-{number} reaches no member. Its offset is committed with the others, so "
-                "lag does not show it."
+                "After this event, gift-{number} reaches no member. Its offset is committed with the others, so "
+                "lag does not show the loss."
             ),
         ),
         Marker(title=_("One subscription"), find=MENDED, text=_("The repair: B subscribes to both tags.")),

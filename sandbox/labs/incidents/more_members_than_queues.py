@@ -111,7 +111,8 @@ MORE_MEMBERS_THAN_QUEUES = Incident(
             title=_("All members active"),
             find=_all_work,
             text=_(
-                "Each of the {members} members has a queue. Messages in the old queues stay there: these drain first."
+                "Each of the {members} members has a queue. Messages in the old queues stay in them: the old "
+                "queues drain first."
             ),
         ),
     ),

@@ -100,7 +100,7 @@ ONE_CLIENT_ID_TWICE = Incident(
         Marker(
             title=_("Scale-out"),
             find=COPIED,
-            text=_("A second container starts with the settings of the first one. Its client ID is the same."),
+            text=_("A second container starts with the settings of the first one. The client ID of both is the same."),
             question=_("Which queues will each of the two members read?"),
         ),
         Marker(
@@ -111,8 +111,9 @@ ONE_CLIENT_ID_TWICE = Incident(
                 says=lambda event: {"members": len(event.members), "queues": len(event.queues), "all": QUEUES},
             ),
             text=_(
-                "The broker lists {members} members, both with this ID. From its first position in the list, a "
-                "member acquires {queues} of {all} queues. The other member acquires the same ones."
+                "The broker lists {members} members, both with this ID. A member finds the first position of the "
+                "ID in the list, and acquires {queues} of {all} queues. The other member acquires the same "
+                "queues."
             ),
         ),
         Marker(

@@ -38,8 +38,8 @@ OVERTAKEN_BY_RETENTION = Incident(
         "The lag of archiver fell suddenly, although it is as slow as before. Readings are missing in the archive."
     ),
     cause=_(
-        "The broker deleted an old commit log file with messages that archiver had not read. Its next pull was "
-        "below the start of the queue, and the broker returned that start as the next offset."
+        "The broker deleted an old commit log file with messages that archiver had not read. The next pull of "
+        "archiver was below the start of the queue, and the broker returned that start as the next offset."
     ),
     mend=_(
         "Make the group faster than the input, or keep files longer. Compare the age of the oldest unread "
@@ -80,7 +80,7 @@ OVERTAKEN_BY_RETENTION = Incident(
         Marker(
             title=_("Deleted"),
             find=fact(MinOffsetMoved, lambda event: event.topic == TOPIC, says=lambda event: {"offset": event.offset}),
-            text=_("The queue now begins at {offset}. The committed offset is before that."),
+            text=_("The queue now begins at {offset}. The committed offset is smaller than this offset."),
         ),
         Marker(
             title=_("Offset corrected"),

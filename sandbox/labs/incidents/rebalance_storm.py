@@ -84,8 +84,8 @@ REBALANCE_STORM = Incident(
         "one by one."
     ),
     cause=_(
-        "AVG gives each member a run of neighboring queues. When a member leaves or joins, the runs shift, and "
-        "queues move between members that stayed. Each move pauses a queue and repeats uncommitted messages."
+        "AVG gives each member a block of neighboring queues. When a member leaves or joins, the blocks shift, "
+        "and queues move between members that stayed. Each move pauses a queue and repeats uncommitted messages."
     ),
     mend=_(
         "Use CONSISTENT_HASH, a strategy that moves few queues, and restart with pauses. You cannot avoid "
@@ -116,7 +116,7 @@ REBALANCE_STORM = Incident(
             title=_("Rollout"),
             find=FIRST,
             text=_("The first of four members is stopped."),
-            question=_("It has 4 of 16 queues. How many will change their owner?"),
+            question=_("The stopped member has 4 of 16 queues. How many queues will change their owner?"),
         ),
         Marker(
             title=_("One stop"),

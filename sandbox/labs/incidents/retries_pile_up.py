@@ -111,20 +111,22 @@ RETRIES_PILE_UP = Incident(
             title=_("Second rejection"),
             find=_retried(2),
             text=_(
-                "It was redelivered and rejected again, and now waits for 30 s. {count} orders are waiting by "
-                "now; the lag is 0."
+                "The order was redelivered and rejected again, and now waits for 30 s. {count} orders are "
+                "waiting by now; the lag is 0."
             ),
         ),
         Marker(
             title=_("Third rejection"),
             find=_retried(3),
-            text=_("Now it waits for a minute. {count} orders are waiting, and the oldest have the longest delays."),
+            text=_(
+                "Now the order waits for a minute. {count} orders are waiting, and the oldest have the longest delays."
+            ),
         ),
         Marker(
             title=_("Roll back"),
             find=_mended,
             text=_("The repair: version 1 again. {count} orders are waiting for their next try."),
-            question=_("How long will the last of them take, although the fault is fixed?"),
+            question=_("How long will the last waiting order take, although the fault is fixed?"),
         ),
         Marker(
             title=_("The last order"),

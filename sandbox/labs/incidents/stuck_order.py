@@ -101,7 +101,7 @@ STUCK_ORDER = Incident(
                 "each queue detects it at once."
             ),
         ),
-        Marker(title=_("Handler fixed"), find=MENDED, text=_("The repair: the handler reads such an amount.")),
+        Marker(title=_("Handler fixed"), find=MENDED, text=_("The repair: the handler reads an amount with a comma.")),
         Marker(
             title=_("Order kept"),
             find=lag_falls(GROUP, TOPIC, 10, after=MENDED),

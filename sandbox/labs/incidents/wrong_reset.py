@@ -103,14 +103,14 @@ WRONG_RESET = Incident(
             text=_(
                 "The repair: a reset forward to the right time. {count} messages waiting for redelivery are skipped."
             ),
-            question=_("Branch before this reset: what would an undo have done instead?"),
+            question=_("Branch before this reset: what would an undo of the first reset have done instead?"),
         ),
         Marker(
             title=_("Caught up"),
             find=lag_falls(GROUP, TOPIC, 15, after=MENDED),
             text=_(
-                "The lag is {lag}. Messages redelivered before that stay credited twice, unless the handler "
-                "stores keys."
+                "The lag is {lag}. Messages redelivered before the second reset stay credited twice, unless the "
+                "handler stores keys."
             ),
         ),
     ),

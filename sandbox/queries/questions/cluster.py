@@ -72,7 +72,7 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
         raise ActionRefused(
             404,
             "{owner} has no offset file.",
-            "Only broadcasting members have one.",
+            "Only broadcasting members have an offset file.",
             field="owner",
             owner=question.owner,
         )
@@ -97,7 +97,7 @@ def start_offset(cluster: Cluster, question: StartOffset) -> Row:
         raise ActionRefused(
             404,
             "{topic} has no queue {queue}.",
-            "Choose one of its queues.",
+            "Choose a queue of this topic.",
             field="queue_id",
             topic=topic,
             queue=f"{question.broker}:{queue_id}",

@@ -37,7 +37,7 @@ def frames(cluster: Cluster, question: Frames) -> Row:
         raise ActionRefused(
             404,
             "Frame {no} is no longer stored.",
-            "Only the last {count} frames of a link are stored.",
+            "Only the last {count} frames of a network link are stored.",
             field="no",
             no=question.no,
             count=cluster.limits.wire_frames,

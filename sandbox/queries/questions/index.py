@@ -22,7 +22,7 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
     """
     nodes = cluster.nodes.masters() if question.broker is None else [cluster.nodes.broker(question.broker)]
     if not nodes:
-        raise ActionRefused(409, "No broker is running.", "Start one first.")
+        raise ActionRefused(409, "No broker is running.", "Start a broker first.")
     walks = [
         (node, node.running.store.index.walk(question.topic, question.key, question.from_ms, question.to_ms))
         for node in nodes

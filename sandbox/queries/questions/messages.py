@@ -96,7 +96,7 @@ def entry_of(
         raise ActionRefused(
             404,
             "{queue} has no entry {offset}.",
-            "It has entries {low} to {high}.",
+            "The queue has entries {low} to {high}.",
             field="offset",
             queue=f"{broker}:{queue_id}",
             offset=offset,
@@ -120,7 +120,7 @@ def message_at(
         raise ActionRefused(
             404,
             "The record of {queue} at {offset} is no longer in the commit log.",
-            "Its file was deleted; the queue entry stays longer.",
+            "The log file of the record was deleted; the queue entry is kept longer.",
             field="offset",
             queue=f"{broker}:{queue_id}",
             offset=offset,

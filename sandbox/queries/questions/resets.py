@@ -46,11 +46,11 @@ class SandboxOffsets:
         self._topic = topic
         self._view = GroupView(cluster, group)
         if not self._view.masters:
-            raise ActionRefused(409, "No broker is running.", "Start one first.")
+            raise ActionRefused(409, "No broker is running.", "Start a broker first.")
         self.queues = self._view.read_queues(topic)
         if not self.queues:
             raise ActionRefused(
-                404, "Topic {topic} does not exist.", "Choose an existing one.", field="topic", topic=topic
+                404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=topic
             )
         self.online_members = tuple(self._view.online_members())
         self.members = len(set(self.online_members) | self._view.known_members())
@@ -101,7 +101,7 @@ class SandboxOffsets:
             return None
         return Refusal(
             "Each member of a broadcasting group keeps its own offsets; the broker has none.",
-            "Stop a member, then edit its own file.",
+            "Stop a member, then edit the offset file of that member.",
         )
 
     def without_offset(self, selected: list[MessageQueue]) -> list[str]:

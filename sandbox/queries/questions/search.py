@@ -69,7 +69,7 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
         rows = [full_row(match.message, match.broker) for match in by_id(cluster, question.id, question.topic)]
         return _all("id", rows)
     if not question.topic:
-        raise ActionRefused(422, "The topic is missing.", "Choose one, or enter a message ID.", field="topic")
+        raise ActionRefused(422, "The topic is missing.", "Choose a topic, or enter a message ID.", field="topic")
     if question.key:
         return _by_key(cluster, question)
     if question.offset is not None:

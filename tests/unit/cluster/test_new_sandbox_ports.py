@@ -65,7 +65,7 @@ def test_a_recipe_whose_ports_end_too_high_is_refused_for_that() -> None:
         422,
         "The ports of this reproducible link begin at {first} and end above 65535.",
     )
-    assert said.hint == "Request a new one."
+    assert said.hint == "Request a new link."
 
 
 @pytest.mark.parametrize(

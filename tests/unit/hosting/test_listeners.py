@@ -226,7 +226,7 @@ async def test_a_cut_client_leaves_at_once_and_comes_again_by_itself(hall: Hall)
         for action in ("CrashActor", "HangActor", "StopActor", "RemoveActor"):
             with pytest.raises(ActionRefused, match="its process is not part of this sandbox") as refusal:
                 await hall.act(action, actor=external.client_id)
-            assert (refusal.value.status, refusal.value.hint) == (409, "Cut its connection instead.")
+            assert (refusal.value.status, refusal.value.hint) == (409, "Cut the connection of the client instead.")
         seq = await hall.act("CutConnection", client_id=external.client_id)
         await hall.until(lambda snapshot: int(snapshot["seq"]) > seq)
         gone = (await hall.facts("ClientDisconnected"))[0]
