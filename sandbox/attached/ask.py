@@ -1,6 +1,6 @@
 """Answers to questions about a real cluster.  Only these questions are possible; the others are for sandboxes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -16,7 +16,7 @@ from sandbox.remoting.codes import ResponseCode
 if TYPE_CHECKING:
     from sandbox.attached.cluster import AttachedCluster
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 async def answer(cluster: "AttachedCluster", question: Question) -> Row:

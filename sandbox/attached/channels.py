@@ -1,7 +1,7 @@
 """Channels of an attached cluster by name.  Reading a channel makes the polls refresh its data."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.attached.snapshot.boards import is_there, read_board, read_locks, read_topics
 from sandbox.attached.snapshot.group_reports import GroupSeen
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sandbox.attached.cluster import AttachedCluster
 
 
-def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, Any]:
+def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, object]:
     """Return the data of a channel.
 
     Raises ChannelUnknown for unknown names, and for channels that only a sandbox has.

@@ -1,7 +1,5 @@
 """A real cluster in the engine: polled while it has viewers, shown like a sandbox, reset on request."""
 
-from typing import Any
-
 from sandbox.attached.ask import answer
 from sandbox.attached.changes import Changes
 from sandbox.attached.channels import read_channel
@@ -188,7 +186,7 @@ class AttachedCluster:
 
     # Questions and actions.
 
-    async def ask(self, question: Question) -> dict[str, Any]:
+    async def ask(self, question: Question) -> dict[str, object]:
         """Return the answer to a question.  Raises ActionRefused, or the errors of `sandbox.client.admin`."""
         self.watch.look()
         return await answer(self, question)

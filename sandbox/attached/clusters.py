@@ -99,7 +99,7 @@ class Clusters:
         if slug in self._known:
             self._known[slug].unsubscribe(bell)
 
-    async def ask(self, slug: str, question: Question) -> dict[str, Any]:
+    async def ask(self, slug: str, question: Question) -> dict[str, object]:
         """Return the answer to a question.  Raises ActionRefused; 503 when nodes do not answer in time."""
         answer = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
         if answer is None:

@@ -1,7 +1,5 @@
 """Rebalance plans for a real cluster, with strategies that need only members and queues."""
 
-from typing import Any
-
 from sandbox.attached.picture import Picture
 from sandbox.attached.snapshot.group_reports import COLOURS, GroupSeen
 from sandbox.cluster.actors.strategies import make_strategy
@@ -12,7 +10,7 @@ from sandbox.queries.questions import rebalance as shared
 MADE_UP = "new member {number}"
 
 
-def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
+def plan(picture: Picture, question: PlanRebalance) -> dict[str, object]:
     """Return the plan of a rebalance, in the shape of `queries.questions.rebalance.plan`.
 
     Raises ActionRefused: 404 for an unknown topic, 422 for a strategy that needs rooms or lists.

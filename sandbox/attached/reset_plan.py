@@ -1,7 +1,7 @@
 """Reset plans for a real cluster: the `OffsetsView` read from its brokers now (product 4.9)."""
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.attached.picture import BrokerSeen, Offsets, Picture
 from sandbox.attached.reach import Reach
@@ -55,7 +55,7 @@ async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[R
     return make_plan(AttachedOffsets(GroupSeen(picture, wish.group), wish.topic, facts), wish), facts
 
 
-def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Facts) -> dict[str, Any]:
+def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Facts) -> dict[str, object]:
     """Return the plan in the shape of a sandbox's.
 
     `asked_method`: the requested one, `instead`: why it differs; `brokers` by name.

@@ -1,7 +1,5 @@
 """Search for messages of a real cluster by id, key, position or time, and the bytes of one record."""
 
-from typing import Any
-
 from sandbox.attached.picture import Picture
 from sandbox.attached.reach import Reach
 from sandbox.attached.topic_places import brokers_with
@@ -17,7 +15,7 @@ from sandbox.queries.questions.search import Cursor
 from sandbox.queries.rows.messages import full_row, message_row, record_fields, record_parts
 from sandbox.remoting.codes import ResponseCode
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 PULLED = 32  # a broker returns no more at once
 SCANNED = 640  # entries read by one answer

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Any
 
 from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
@@ -129,7 +128,7 @@ class ConfigFiles:
         if filters.changed and self._write(FILTERS, filters.to_json()):
             filters.changed = False
 
-    def write_delay(self, content: dict[str, Any]) -> None:
+    def write_delay(self, content: dict[str, object]) -> None:
         """Write the master's delay offsets on a slave, which needs them if it starts as master."""
         self._write(DELAY_OFFSETS, content)
 
@@ -152,7 +151,7 @@ class ConfigFiles:
             wait_s = (rows - self._spare_rows) / ROWS_PER_S
             self._late[name] = (self._clock.call_later(wait_s, write_now), write_now)
 
-    def _write(self, name: str, table: dict[str, Any]) -> bool:
+    def _write(self, name: str, table: dict[str, object]) -> bool:
         try:
             self._store.config_file(name).write(table)
         except StoreFull as error:

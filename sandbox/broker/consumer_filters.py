@@ -35,7 +35,7 @@ class ConsumerFilterData:
     def dead(self) -> bool:
         return self.dead_ms >= self.born_ms
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "bloomFilterData": {"bitNum": BITS, "bitPos": list(bloom_positions(self.group, self.topic))},
             "bornTime": self.born_ms,
@@ -87,7 +87,7 @@ class ConsumerFilterManager:
             del self.table[key]
             self.changed = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         topics: dict[str, dict[str, Any]] = {}
         for (topic, group), data in sorted(self.table.items()):
             rows = topics.setdefault(topic, {"groupFilterData": {}, "topic": topic})

@@ -71,7 +71,7 @@ def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, st
     return dict(sorted(values.items()))
 
 
-def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str, str]) -> dict[str, Any]:
+def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str, str]) -> dict[str, object]:
     """Return the changed values by RocketMQ's names; unknown names and invalid numbers are ignored.
 
     Raises BrokerRefused: 16 if a setting cannot be changed while the broker runs, 1 if a value is out of bounds.
@@ -79,7 +79,7 @@ def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str
     if FORBIDDEN & requested.keys():
         raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
     now = as_settings(config, store)
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for key, text in requested.items():
         value = _wanted(key, text.strip(), now)
         if value is not None:

@@ -80,7 +80,7 @@ class SubscriptionGroupManager:
         self._changed(group, {"deleted": True})
         return True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return SubscriptionGroupTable(self.version, self.table).to_json()
 
     def load(self, content: Any) -> None:
@@ -126,7 +126,7 @@ class SubscriptionGroupManager:
             self._counted = (self.version, system, sum(name not in BUILT_IN for name in self.table) - system)
         return self._counted[1:]
 
-    def _put(self, config: SubscriptionGroupConfig, changes: dict[str, Any]) -> SubscriptionGroupConfig:
+    def _put(self, config: SubscriptionGroupConfig, changes: dict[str, object]) -> SubscriptionGroupConfig:
         system, others = self._totals()
         if config.group not in self.table and config.group not in BUILT_IN:
             is_system = config.group.startswith(SYSTEM_PREFIX)
@@ -136,7 +136,7 @@ class SubscriptionGroupManager:
         self._counted = (self.version, system, others)
         return config
 
-    def _changed(self, group: str, changes: dict[str, Any]) -> None:
+    def _changed(self, group: str, changes: dict[str, object]) -> None:
         self.version = self.version.next(self._clock.now_ms())
         self._save()
         if changes:

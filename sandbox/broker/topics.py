@@ -161,7 +161,7 @@ class TopicConfigManager:
     def is_system(self, topic: str) -> bool:
         return topic in self.system or topic.startswith(names.SYSTEM_PREFIX)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "dataVersion": self.version.to_json(),
             "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)},

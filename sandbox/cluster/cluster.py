@@ -325,7 +325,7 @@ def keys_of(record: records.SandboxRecord) -> Keys | None:
     return Keys(**record.keys) if record.keys else None
 
 
-def _known(changes: dict[str, Any]) -> dict[str, Any]:
+def _known(changes: dict[str, object]) -> dict[str, Any]:
     """Return the limits that still exist, of those set by a course or the settings."""
     names = {field.name for field in fields(SandboxLimits)}
     return {name: value for name, value in changes.items() if name in names}

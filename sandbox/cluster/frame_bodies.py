@@ -3,7 +3,6 @@
 import json
 import zlib
 from struct import error
-from typing import Any
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.message import properties, record
@@ -22,7 +21,7 @@ _RECORDS = {
 _MESSAGE = {RequestCode.SEND_MESSAGE: "sysFlag", RequestCode.SEND_MESSAGE_V2: "f"}  # and the field of its sysFlag
 
 
-def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[str, str]) -> dict[str, Any]:
+def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[str, str]) -> dict[str, object]:
     """Return a frame's body for display: `kind` (json, records, text, compressed, bytes), `text` and `records`.
 
     `code` is None for a request.  A truncated body yields less.
@@ -37,8 +36,8 @@ def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[s
     return {"kind": "bytes" if text is None else "text", "text": _cut(text or ""), "records": []}
 
 
-def _records(body: bytes) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _records(body: bytes) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
     try:
         for message in record.decode_all(body):
             rows.append(

@@ -6,7 +6,7 @@ The taps of the network and of the real ports are set only while a view is open:
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster.environment import Network
 from sandbox.cluster.listeners import Listeners
@@ -164,7 +164,7 @@ class FrameRecorder:
     def is_recording(self) -> bool:
         return self._network.tap == self._hear
 
-    def links(self) -> dict[str, dict[str, Any]]:
+    def links(self) -> dict[str, dict[str, object]]:
         """Return the open connections between nodes, by link, with the number of frames recorded on watched links."""
         open_now: Counter[Link] = Counter()
         for client, server in self._network.connections():

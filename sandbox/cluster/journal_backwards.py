@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -80,14 +79,14 @@ class _Page:
         self.before = before
         self._wanted = event_filter
         self._most = most
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[dict[str, object]] = []
         self._at_ms: int | None = None
 
     @property
     def is_full(self) -> bool:
         return len(self._rows) == self._most
 
-    def look(self, seq: int, at_ms: int, row: dict[str, Any] | None) -> None:
+    def look(self, seq: int, at_ms: int, row: dict[str, object] | None) -> None:
         self.before, self._at_ms = seq, at_ms
         if row is not None and self._wanted.fits(row):
             self._rows.append(row)
@@ -106,7 +105,7 @@ def _first_seq(memory: Sequence[Entry], files: Path | None) -> int:
     return memory[0].seq if memory else 0
 
 
-def for_browser(row: dict[str, Any]) -> dict[str, Any]:
+def for_browser(row: dict[str, object]) -> dict[str, object]:
     """Return a row of the files with its 64-bit numbers as text, like `to_row` of an entry in memory."""
     if row["type"] not in BY_NAME:
         return {**row, "seq": str(row["seq"])}  # written by another version: returned unchanged

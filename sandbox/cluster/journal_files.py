@@ -69,7 +69,7 @@ class JournalFiles:
         """
         self._listeners += listeners
 
-    def start(self, draw: Callable[[], Mapping[str, Any]]) -> None:
+    def start(self, draw: Callable[[], Mapping[str, object]]) -> None:
         """Write the first keyframe, and check every ten seconds for the next.
 
         `draw` returns the snapshot of a keyframe.
@@ -205,7 +205,7 @@ def page_from_memory(
     entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool, longs_as_text: bool
 ) -> Entries:
     """Return at most `limit` of `entries` as rows."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:
         if facts_only and type(entry.event).__name__ in event_filter.NO_NEWS:
@@ -219,7 +219,7 @@ def page_from_memory(
 
 def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_as_text: bool) -> Entries:
     first_seq = segments.first_seq(path) or 0
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     next_seq = max(after + 1, first_seq)
     for row in segments.rows_since(path, after + 1):
         if not (facts_only and row["type"] in event_filter.NO_NEWS):
@@ -231,7 +231,7 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_a
     return Entries(first_seq, rows, next_seq)
 
 
-def _bytes_of(fields: Mapping[str, Any], *names: str) -> int:
+def _bytes_of(fields: Mapping[str, object], *names: str) -> int:
     """Return the length of the fields that a recipe replaces.
 
     The caller subtracts it, so the same run under other names has its keyframes at the same times.

@@ -16,7 +16,7 @@ class LastKnown(NamedTuple):
     topics: dict[str, dict[str, Any]]  # name → permission, read_queues, write_queues, ends [[min, max]] by queue
     groups: dict[str, dict[str, dict[str, list[int | None]]]]  # group → topic → queue → [committed, its store time]
     locking: list[str]  # groups that held locks, which were lost with the memory
-    settings: dict[str, dict[str, Any]] | None = None  # group → its row in RocketMQ's table; None: not known
+    settings: dict[str, dict[str, object]] | None = None  # group → its row in RocketMQ's table; None: not known
     delays: dict[str, int] | None = None  # delay level → offset; None: not known
 
     def read_queues(self, topic: str) -> int:

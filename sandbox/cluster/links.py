@@ -70,7 +70,7 @@ class Links:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per link, or one per direction if the directions differ; sorted (catalogue 9)."""
-        rows: list[dict[str, Any]] = []
+        rows: list[dict[str, object]] = []
         for a, b in sorted({_pair(way) for way in self._ways}):
             forth, back = self.state(a, b), self.state(b, a)
             if forth == back:
@@ -110,5 +110,5 @@ def _pair(way: Way) -> Way:
     return way if way[0] <= way[1] else (way[1], way[0])
 
 
-def _row(a: str, b: str, state: LinkState, *, one_way: bool) -> dict[str, Any]:
+def _row(a: str, b: str, state: LinkState, *, one_way: bool) -> dict[str, object]:
     return {"a": a, "b": b, "state": "cut" if state.cut else "delayed", "one_way": one_way, "delay_ms": state.delay_ms}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.presets import preset_of
@@ -22,7 +21,7 @@ def new_record(
     preset: str,
     seed: str | int | None,
     changes: dict[str, object] | None,
-    limits: dict[str, Any] | None,
+    limits: dict[str, object] | None,
     config: HostConfig,
     ports_taken: set[int],
     now_ms: int,

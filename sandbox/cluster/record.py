@@ -63,7 +63,7 @@ class SandboxRecord:
     slug: str
     template: str
     preset: str
-    changes: dict[str, Any]
+    changes: dict[str, object]
     seed: str
     nodes: list[NodeRecord]
     epoch: str = ""
@@ -75,12 +75,12 @@ class SandboxRecord:
     wall_ms: int = 0  # when this was written, on the clock of its own machines
     closed_ms: int = 0  # when it was closed, on the server's clock; 0: unknown
     processes: int = 0  # started so far; gives each new process its number
-    actors: list[dict[str, Any]] = field(default_factory=list)
-    strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
-    ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → statistics of its listeners
-    resets: list[dict[str, Any]] = field(default_factory=list)
+    actors: list[dict[str, object]] = field(default_factory=list)
+    strategies: dict[str, dict[str, object]] = field(default_factory=dict)  # group → what SetStrategy set
+    ledgers: dict[str, dict[str, object]] = field(default_factory=dict)  # group → statistics of its listeners
+    resets: list[dict[str, object]] = field(default_factory=list)
     origins: dict[str, str] = field(default_factory=dict)  # topic/broker → how it was created
-    links: list[dict[str, Any]] = field(default_factory=list)  # those that are not normal, as in a snapshot
+    links: list[dict[str, object]] = field(default_factory=list)  # those that are not normal, as in a snapshot
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → its clock error, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' expiry, where changed
     down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → its last known state
@@ -88,7 +88,7 @@ class SandboxRecord:
     hold: dict[str, Any] = field(default_factory=dict)  # of its teacher: rate, heals, acts (`TeacherHold`)
     cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → the unreadable part of its log that was cut
     tables: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # node → table → its `notices.note_tables`
-    limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
+    limits: dict[str, object] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed
     listening: bool = False  # its ports are open while the sandbox is
     repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
@@ -104,7 +104,7 @@ def save(directory: Path, record: SandboxRecord) -> None:
     replace_file(directory / FILE_NAME, orjson.dumps(values_of(record), option=orjson.OPT_INDENT_2, default=_plain))
 
 
-def values_of(record: SandboxRecord) -> dict[str, Any]:
+def values_of(record: SandboxRecord) -> dict[str, object]:
     """Return the record's values as the file contains them."""
     return {"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]}
 
@@ -147,7 +147,7 @@ def _check_kinds(record: SandboxRecord) -> None:
             raise TypeError(f"{spec.name} is {type(value).__name__}, not {kind.__name__}")
 
 
-def save_snapshot(directory: Path, snapshot: Mapping[str, Any]) -> None:
+def save_snapshot(directory: Path, snapshot: Mapping[str, object]) -> None:
     """Save the snapshot that visitors of the sleeping sandbox see."""
     replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
 

@@ -65,7 +65,7 @@ def _topics(known: LastKnown, broker: Broker, how: str) -> Iterator[TopicReverte
             yield TopicReverted(name, broker.config.node, how, *after, *before, ends)
 
 
-def _settings(known: dict[str, dict[str, Any]], broker: Broker, how: str) -> Iterator[GroupReverted]:
+def _settings(known: dict[str, dict[str, object]], broker: Broker, how: str) -> Iterator[GroupReverted]:
     """Yield the groups whose settings differ.  A group without a row has the defaults again once it is used."""
     table = broker.subscription_groups.table
     for name in sorted({*table, *known}):

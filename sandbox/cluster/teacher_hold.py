@@ -3,7 +3,7 @@
 It is part of the record: after a crash, the server heals the faults that no page renews any more.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.control.actions import Action, fields_of, name_of, parse_action
 from sandbox.control.rights import is_by
@@ -73,7 +73,7 @@ class TeacherHold:
 
     def heals(self) -> list[Action]:
         """Remove and return the actions that heal the teacher's faults."""
-        rows: list[dict[str, Any]] = self._record.hold.pop("heals", [])
+        rows: list[dict[str, object]] = self._record.hold.pop("heals", [])
         return [parse_action(row) for row in rows]
 
     def check(self, action: str, by: str) -> None:

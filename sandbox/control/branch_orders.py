@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.control.actions import Action
 
@@ -47,7 +47,7 @@ class Came(NamedTuple):
     turn: int
     ms: int
     name: str | None
-    fields: dict[str, Any] | None
+    fields: dict[str, object] | None
     wall_ms: int = 0
     slept_ms: int | None = None
 

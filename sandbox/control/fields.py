@@ -48,13 +48,13 @@ Millis = Annotated[int, Between(0, 86_400_000)]
 
 
 @cache
-def hints_of(kind: Any) -> dict[str, Any]:
+def hints_of(kind: Any) -> dict[str, object]:
     """Return the type hints of a class's fields, without those of its class variables."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def build(kind: type[T], document: Mapping[str, Any]) -> T:
+def build(kind: type[T], document: Mapping[str, object]) -> T:
     """Create an instance of the dataclass `kind` from `document`.  Raises ActionRefused (422) that names the field."""
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     unknown = sorted(set(document) - set(hints))
@@ -67,7 +67,7 @@ def build(kind: type[T], document: Mapping[str, Any]) -> T:
             kind=kind.__name__,
             known=", ".join(hints) or "none",
         )
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for spec in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
         value = document.get(spec.name)
         if value is None or (value == "" and hints[spec.name] not in (str, str | None)):
@@ -188,7 +188,7 @@ def _list_of(hint: Any, value: Any, name: str) -> tuple[Any, ...]:
     return tuple(convert(hint, item, name) for item in value)
 
 
-def _mapping(value: Any, name: str) -> dict[str, Any]:
+def _mapping(value: Any, name: str) -> dict[str, object]:
     if isinstance(value, str):
         value = _json(value, name)
     if not isinstance(value, dict) or len(value) > MAX_LIST_ITEMS:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from sandbox.control import fields
 from sandbox.control.actions.actors import StrategyName
@@ -49,7 +49,7 @@ class PlanRebalance(Question):
     queues: Annotated[int, Between(0, 256)] | None = None
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
     rooms: tuple[str, ...] = ()
-    queues_by_member: dict[str, Any] | None = None
+    queues_by_member: dict[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,7 @@ BY_NAME: dict[str, type[Question]] = {
 }
 
 
-def parse_question(name: str, values: Mapping[str, Any]) -> Question:
+def parse_question(name: str, values: Mapping[str, object]) -> Question:
     """Return the question of this name.  Raises ActionRefused: 404 if the name is unknown, 422 for an invalid field."""
     kind = BY_NAME.get(name)
     if kind is None:

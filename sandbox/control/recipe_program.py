@@ -31,7 +31,7 @@ def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: in
     `rows`: the journal's rows of that range, with numbers as numbers.
     """
     counts: Counter[str] = Counter()
-    acts: list[tuple[int, str, dict[str, Any]]] = []
+    acts: list[tuple[int, str, dict[str, object]]] = []
     committed: dict[tuple[object, ...], int] = {}
     for row in rows:
         counts[row["type"]] += 1

@@ -150,7 +150,7 @@ def _came(rows: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
     return came
 
 
-def _limit(fields: Any) -> dict[str, Any]:
+def _limit(fields: Any) -> dict[str, object]:
     if {name: type(value) for name, value in fields.items()} != LIMIT_FIELDS:
         raise ValueError("not a limit that refused something")
     return {

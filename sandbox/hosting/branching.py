@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -42,7 +42,7 @@ class Run(NamedTuple):
     until: int | None = None
 
 
-def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, Any]]], until_ms: int) -> Run:
+def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, object]]], until_ms: int) -> Run:
     """Build a run from actions, with the rows that its journal would have.
 
     `done`: ms since the beginning, name and fields of each action.
@@ -137,7 +137,7 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
     The record names the parent; the origin is the parent's except for the seed.  Raises OSError, and ActionRefused
     (503) if too few ports are free.
     """
-    branch_of: dict[str, Any] = {"run": run.origin.record["slug"]}
+    branch_of: dict[str, object] = {"run": run.origin.record["slug"]}
     if not isinstance(order, RunOrder):
         branch_of |= {"slug": order.parent, "at": order.at if isinstance(order, BranchOrder) else None}
     directory.mkdir(parents=True)

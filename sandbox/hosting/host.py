@@ -129,7 +129,7 @@ class Host:
         preset: str,
         seed: str | int | None,
         changes: dict[str, object] | None,
-        limits: dict[str, Any] | None,
+        limits: dict[str, object] | None,
         history: bool = False,
     ) -> OpenedRow:
         await self._demand_room(slug)
@@ -207,7 +207,7 @@ class Host:
         """Return the open sandbox; the call counts as a view.  Raises ActionRefused: 404 if unknown, 503 if asleep."""
         return self._slots.awake(slug)
 
-    async def ask(self, slug: str, question: Question) -> dict[str, Any]:
+    async def ask(self, slug: str, question: Question) -> dict[str, object]:
         """Answer a question.  A worker decompresses message bodies, because the sender determines their size."""
         if is_attached(slug):
             answer = await self.clusters.ask(slug, question)
@@ -238,7 +238,7 @@ class Host:
                 break
         return reads
 
-    async def _finish(self, answer: Mapping[str, Any]) -> None:
+    async def _finish(self, answer: Mapping[str, object]) -> None:
         if rows := unfinished(answer):
             await self._environment.run_blocking(lambda: finish(rows, self._config.limits.unpacked_bytes))
 

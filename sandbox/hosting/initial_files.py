@@ -3,7 +3,6 @@
 import logging
 import shutil
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
@@ -35,7 +34,7 @@ class Beginnings:
         preset: str,
         seed: str | int | None,
         changes: dict[str, object] | None,
-        limits: dict[str, Any] | None,
+        limits: dict[str, object] | None,
         history: bool,
     ) -> None:
         """Create a sleeping sandbox.

@@ -86,7 +86,7 @@ class PacedSandbox(Sandbox):
         at_ms = self._pace.plan(in_s, fn, over)
         return self._ms_in(at_ms / 1000 - self._paced.sim.time())
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         self._pace.catch_up()
         return super().ask(question)
 

@@ -52,7 +52,7 @@ class EnginePort:
         preset: str = "sandbox",
         seed: str | int | None = None,
         changes: dict[str, object] | None = None,
-        limits: dict[str, Any] | None = None,
+        limits: dict[str, object] | None = None,
         history: bool = False,
     ) -> "Future[OpenedRow]":
         """Create a sandbox and open it; the value is its `status` row.  409 if the slug is taken.

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.actors.actors import start_or_refuse
@@ -208,7 +207,7 @@ class Sandbox:
         clock = self.cluster.clock
         return clock.ms_at(clock.monotonic() + in_s * clock.rate)
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return answer(self.cluster, question)
 
     def snapshot(self) -> Snapshot:

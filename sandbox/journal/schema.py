@@ -56,7 +56,7 @@ def from_row(row: Row) -> Entry:
 
 
 @cache
-def _hints(name: str) -> dict[str, Any]:
+def _hints(name: str) -> dict[str, object]:
     return get_type_hints(BY_NAME[name], include_extras=True)
 
 

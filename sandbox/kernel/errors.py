@@ -34,7 +34,7 @@ class SandboxError(Exception):
         return _again, (type(self), self.args, self.__dict__)
 
 
-def _again(kind: type[SandboxError], args: tuple[Any, ...], values: dict[str, Any]) -> SandboxError:
+def _again(kind: type[SandboxError], args: tuple[Any, ...], values: dict[str, object]) -> SandboxError:
     """Recreate an error without its constructor, whose arguments are not kept."""
     made = kind.__new__(kind, *args)
     made.__dict__.update(values)

@@ -112,8 +112,8 @@ class _Reader:
             return _WORDS[word[0]]
         return self._number()
 
-    def _object(self, depth: int) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _object(self, depth: int) -> dict[str, object]:
+        result: dict[str, object] = {}
         if self._took("}"):
             return result
         while True:

@@ -8,7 +8,7 @@ from sandbox.labs.script import Hands
 def board(hands: Hands) -> dict[str, Any]:
     """Return the Board of the lab's group and topic: `header`, `queues`, `members`."""
     n = hands.numbers
-    data: dict[str, Any] = hands.read(f"board/{n['group']}/{n['topic']}")
+    data: dict[str, object] = hands.read(f"board/{n['group']}/{n['topic']}")
     return data
 
 
@@ -19,5 +19,5 @@ def header(hands: Hands, field: str) -> float:
 
 def row(hands: Hands, queue: str) -> dict[str, Any]:
     """Return the row of a queue: `row(hands, "broker-a:0")["max"]`."""
-    data: dict[str, Any] = board(hands)["queues"][queue]
+    data: dict[str, object] = board(hands)["queues"][queue]
     return data

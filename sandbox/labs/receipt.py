@@ -28,7 +28,7 @@ class Receipts:
 
     def __init__(self) -> None:
         self._hash = sha256()
-        self._by_key: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._by_key: dict[str, tuple[int, dict[str, object]]] = {}
         self.kept: list[Receipt] = []
 
     def add(self, entry: Entry) -> None:

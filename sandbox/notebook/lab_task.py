@@ -1,7 +1,7 @@
 """Guided labs for a notebook: the open step as values, and the grade by the checks of the page (docs/labs.md)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.commands.labs import known_lab
 from sandbox.journal.schema import Row, from_row
@@ -91,5 +91,5 @@ def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
     )
 
 
-def _filled(text: str, values: Mapping[str, Any]) -> str:
+def _filled(text: str, values: Mapping[str, object]) -> str:
     return text.format(**values)

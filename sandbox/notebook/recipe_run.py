@@ -2,7 +2,6 @@
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import Action
@@ -49,7 +48,7 @@ class RecipeRun:
         with self._rerun.entered():
             return self._sandbox.act(action, BY)
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         with self._rerun.entered():
             return self._sandbox.ask(question)
 

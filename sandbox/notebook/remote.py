@@ -255,7 +255,7 @@ class Transactions:
         return result
 
 
-def _typed(settings: dict[str, Any]) -> dict[str, Any]:
+def _typed(settings: dict[str, object]) -> dict[str, Any]:
     """Return the settings with RocketMQ's enum names in text replaced by their values."""
     kinds: dict[str, Callable[[Any], Any]] = {
         "model": MessageModel,

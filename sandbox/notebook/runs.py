@@ -4,7 +4,7 @@ import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
@@ -28,7 +28,7 @@ class Run(Protocol):
     """An open sandbox.  `act` and `ask` raise ActionRefused."""
 
     def act(self, action: Action) -> int: ...
-    def ask(self, question: Question) -> dict[str, Any]: ...
+    def ask(self, question: Question) -> dict[str, object]: ...
     def pass_s(self, seconds: float) -> None: ...
     def snapshot(self) -> Snapshot: ...
     def rows(self, after: int) -> list[Row]: ...
@@ -48,7 +48,7 @@ class VirtualRun:
     def act(self, action: Action) -> int:
         return self._world.act(action)
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return self._world.ask(question)
 
     def pass_s(self, seconds: float) -> None:
@@ -95,7 +95,7 @@ class RealRun:
     def act(self, action: Action) -> int:
         return _value(self._port.act(SLUG, action, OWNER))
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return _value(self._port.ask(SLUG, question))
 
     def pass_s(self, seconds: float) -> None:

@@ -78,7 +78,7 @@ def _changes(before: Any, after: Any, way: tuple[str, ...]) -> Iterator[Change]:
             yield Change(path, name, old, new, False)
 
 
-def _by_name(kind: str, rows: list[Any]) -> dict[str, Any]:
+def _by_name(kind: str, rows: list[Any]) -> dict[str, object]:
     return {"/".join(str(row[field]) for field in NAMES[kind] if row.get(field) is not None): row for row in rows}
 
 

@@ -22,17 +22,17 @@ class StrategyWish(Protocol):
     @property
     def rooms(self) -> tuple[str, ...]: ...
     @property
-    def queues_by_member(self) -> dict[str, Any] | None: ...
+    def queues_by_member(self) -> dict[str, object] | None: ...
 
 
 def checked_strategy(
     cluster: Cluster, wish: StrategyWish, strategy: str, absent: AbstractSet[str] = frozenset()
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Check the requested strategy and return its settings to store.
 
     Raises ActionRefused (422) for a field that the strategy does not read, or lacks.
     """
-    chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
+    chosen: dict[str, object] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
     if wish.virtual_nodes != DEFAULT_VIRTUAL_NODES and strategy != "CONSISTENT_HASH":
         raise _unread("virtual_nodes", strategy, "Choose CONSISTENT_HASH.")
     if wish.rooms and strategy not in (MACHINE_ROOM, NEARBY):

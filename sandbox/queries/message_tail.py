@@ -4,7 +4,7 @@ Between two readings a tail keeps its position in each queue, so that a reading 
 """
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from sandbox.cluster.cluster import Cluster
@@ -15,7 +15,7 @@ from sandbox.message.topic_names import is_system
 from sandbox.queries.rows.messages import message_row
 from sandbox.store.message_store import MessageStore
 
-Row = dict[str, Any]
+Row = dict[str, object]
 Arrived = tuple[MessageQueue, StoredMessage]
 
 ROWS_KEPT = 100

@@ -7,7 +7,6 @@ the sandbox was asleep.
 import logging
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -61,7 +60,7 @@ class RecentLag:
         ]
         replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
 
-    def of(self, group: str, topic: str) -> dict[str, Any]:
+    def of(self, group: str, topic: str) -> dict[str, object]:
         """Return the lag values of a group and topic, by queue.
 
         `second`: the second, on the sandbox's clock, of the last value of each queue.

@@ -21,7 +21,7 @@ class Note(NamedTuple):
 
     code: str
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
 
 
 class PlannedQueue(NamedTuple):
@@ -263,7 +263,7 @@ def check_wish(wish: ResetWish) -> None:
         raise ActionRefused(422, "Choose the group to copy offsets from.", "Choose one.", field="source_group")
 
 
-def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
+def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, object]:
     """Return the plan as JSON values.
 
     The values that a cluster supplies are left out: the catch-up time and the times of the messages.
@@ -291,7 +291,7 @@ def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[st
     }
 
 
-def draw_refusal(refused: Refusal) -> dict[str, Any]:
+def draw_refusal(refused: Refusal) -> dict[str, object]:
     return {
         "message": refused.sentence,
         "hint": refused.hint,
@@ -300,7 +300,7 @@ def draw_refusal(refused: Refusal) -> dict[str, Any]:
     }
 
 
-def _draw_row(row: PlannedQueue) -> dict[str, Any]:
+def _draw_row(row: PlannedQueue) -> dict[str, object]:
     change = None if row.target is None or row.committed is None else row.target - row.committed
     return {
         "queue": row.mq.row,

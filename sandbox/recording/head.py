@@ -59,7 +59,7 @@ class Head(NamedTuple):
 
 
 def pack_head(
-    about: About, sums: dict[str, Any], places: Sequence[Sequence[int]], index_bytes: int, limits: RecordingLimits
+    about: About, sums: dict[str, object], places: Sequence[Sequence[int]], index_bytes: int, limits: RecordingLimits
 ) -> bytes:
     """Return the packed head.  Raises BadRecording if it exceeds a limit.
 

@@ -15,7 +15,7 @@ GONE = object()
 DEEPEST = 12  # keys of a path
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def changes(old: Mapping[str, object], new: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield the leaves that differ, with their new values or GONE."""
     for key in sorted(old.keys() - new.keys()):
         yield (*path, key), GONE

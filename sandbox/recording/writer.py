@@ -1,7 +1,6 @@
 """Writer of recordings.  The same frames and facts give the same bytes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from sandbox.control.limits import RecordingLimits
 from sandbox.journal.schema import Row
@@ -39,7 +38,7 @@ def write_recording(
         body += [*parts, pack_facts(own)]
         position += map(len, body[-3:])
     index = pack_index(rows)
-    sums: dict[str, Any] = {
+    sums: dict[str, object] = {
         "channels": sorted(channels),
         "frames": count,
         "facts": len(rows),

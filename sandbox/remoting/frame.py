@@ -197,7 +197,7 @@ def _text(value: Any) -> str:
 
 def _encode_json(command: RemotingCommand) -> bytes:
     """Return the header as JSON, with keys in alphabetical order as fastjson writes them; None is left out."""
-    fields: dict[str, Any] = {"code": int(command.code)}
+    fields: dict[str, object] = {"code": int(command.code)}
     if command.ext is not None:
         fields["extFields"] = command.ext
     fields["flag"] = command.flag

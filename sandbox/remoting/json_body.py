@@ -84,7 +84,7 @@ def queue_of(value: Any) -> Queue:
     return text(value["topic"]), text(value["brokerName"]), number(value["queueId"])
 
 
-def queue_json(queue: Queue) -> dict[str, Any]:
+def queue_json(queue: Queue) -> dict[str, object]:
     topic, broker, queue_id = queue
     return {"brokerName": broker, "queueId": queue_id, "topic": topic}
 

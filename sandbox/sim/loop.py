@@ -57,7 +57,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         self._running = False
         self._closed = False
         self._unhandled: list[BaseException] = []
-        self._exception_handler: Callable[[Any, dict[str, Any]], object] | None = None
+        self._exception_handler: Callable[[Any, dict[str, object]], object] | None = None
 
     # For the owner of the loop.
 
@@ -195,13 +195,13 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def get_debug(self) -> bool:
         return False
 
-    def get_exception_handler(self) -> Callable[[Any, dict[str, Any]], object] | None:
+    def get_exception_handler(self) -> Callable[[Any, dict[str, object]], object] | None:
         return self._exception_handler
 
-    def set_exception_handler(self, handler: Callable[[Any, dict[str, Any]], object] | None) -> None:
+    def set_exception_handler(self, handler: Callable[[Any, dict[str, object]], object] | None) -> None:
         self._exception_handler = handler
 
-    def call_exception_handler(self, context: dict[str, Any]) -> None:
+    def call_exception_handler(self, context: dict[str, object]) -> None:
         if self._exception_handler is not None:
             self._exception_handler(self, context)
         else:

@@ -28,6 +28,6 @@ def serve(play: Callable[[dict[str, Any], Progress], Any]) -> None:
         _say({"refused": {"message": "This run cannot be replayed: {why}.", "values": {"why": str(error)}}})
 
 
-def _say(line: dict[str, Any]) -> None:
+def _say(line: dict[str, object]) -> None:
     sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()

@@ -43,7 +43,7 @@ class Played(NamedTuple):
 
     rows: list[Row]
     last: Snapshot
-    board: dict[str, Any] | None
+    board: dict[str, object] | None
     recording: bytes | None
 
 
@@ -55,7 +55,7 @@ class Side(NamedTuple):
     came: Row | None
     refused: list[tuple[int, ActionRefused]]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         _, last, board, recording = self.played
         return {
             "first": self.came and for_browser(self.came),
@@ -81,7 +81,7 @@ class Compared(NamedTuple):
     before: Side
     after: Side
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         return {
             "seq": self.seq,
             "action": for_browser(self.action),
@@ -151,7 +151,7 @@ def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Pr
         shown.look(rerun)
     assert rerun.sandbox is not None
     last, rows = rerun.sandbox.snapshot(), rerun.written()
-    board: dict[str, Any] | None = None
+    board: dict[str, object] | None = None
     if shown.board is not None:
         board = {**shown.board, "data": rerun.sandbox.read("board", list(shown.board.values())).data}
     recording = None
@@ -184,7 +184,7 @@ class _Shown:
             self.frames.append(frame_of(sandbox.cluster, [board_of(**self.board)]))
 
 
-def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
+def _board_of(snapshot: Snapshot, fields: dict[str, object]) -> dict[str, str] | None:
     """Return the board of the group that the action was about, else of the first group."""
     groups = sorted(snapshot["groups"], key=lambda group: group["group"])
     about = [

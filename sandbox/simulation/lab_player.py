@@ -41,7 +41,7 @@ class PlayedWorld(Protocol):
     def act(self, action: Action, /) -> int: ...
     def run(self, seconds: float) -> None: ...
     def read(self, channel: str) -> Reading: ...
-    def ask(self, question: Question, /) -> dict[str, Any]: ...
+    def ask(self, question: Question, /) -> dict[str, object]: ...
 
 
 class LabPlayer:
@@ -95,7 +95,7 @@ class LabPlayer:
     def read(self, channel: str) -> Any:
         return self._world.read(channel).data
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return self._world.ask(question)
 
     def _answer(self, part: Part, value: float | str) -> None:

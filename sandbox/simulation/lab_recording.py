@@ -41,7 +41,7 @@ class LabRecording(NamedTuple):
     """A lab's recording.  `notes`: seq, text and values of each step that was met."""
 
     data: bytes
-    notes: list[tuple[int, str, dict[str, Any]]]
+    notes: list[tuple[int, str, dict[str, object]]]
     lasts_ms: int
 
 
@@ -78,7 +78,7 @@ class RecordedWorld:
     def read(self, channel: str) -> Reading:
         return self._world.read(channel)
 
-    def ask(self, question: Question, /) -> dict[str, Any]:
+    def ask(self, question: Question, /) -> dict[str, object]:
         return self._world.ask(question)
 
     @property

@@ -5,7 +5,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.simulation.run import Result, run_seed
 from sandbox.simulation.violation import Violation
@@ -46,7 +46,7 @@ class Tally:
         self.refused += result.refused
         self.violations += [(result.seed, violation) for violation in result.violations]
 
-    def figures(self, took_s: float) -> dict[str, Any]:
+    def figures(self, took_s: float) -> dict[str, object]:
         """Return the sums as JSON values."""
         return {
             "seeds": self.seeds,

@@ -5,7 +5,6 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -53,7 +52,7 @@ def channels_of(cluster: Cluster) -> list[str]:
 
 def moment_at(
     directory: Path, at: int, *, limits: HostLimits | None = None, progress: Progress = lambda share: None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Execute the run again up to event `at` and return the state after it: `state`, `snapshot`, `channels`, `seq`.
 
     `seq` is the last event of the loop turn that wrote event `at`.  If the sandbox slept at that time, `channels` is

@@ -92,7 +92,7 @@ class Player:
         for node in self.world.cluster.nodes.brokers:
             self.watcher.started(node.node)
 
-    def _reset(self, fields: dict[str, Any]) -> int:
+    def _reset(self, fields: dict[str, object]) -> int:
         """Reset the group's offsets: online if it has members, else offline."""
         masters = self.world.cluster.nodes.masters()
         registered = any(fields["group"] in node.running.consumers.groups for node in masters)
@@ -120,7 +120,7 @@ class Player:
             return None
         return self.world.act("ChangeTopic", topic=TOPIC, read_queues=fewer)
 
-    def _power_cut(self, fields: dict[str, Any]) -> int:
+    def _power_cut(self, fields: dict[str, object]) -> int:
         node = _node_name(fields)
         self.watcher.look()
         broker = self.world.cluster.nodes.find(node)
@@ -128,7 +128,7 @@ class Player:
             self.watcher.before_power_cut(node)
         return self.world.act("PowerCut", **fields)
 
-    def _start_broker(self, fields: dict[str, Any]) -> int:
+    def _start_broker(self, fields: dict[str, object]) -> int:
         seq = self.world.act("StartBroker", **fields)
         self.watcher.started(_node_name(fields))
         return seq
@@ -207,6 +207,6 @@ class Player:
             left = self.watcher.unfinished()
 
 
-def _node_name(fields: dict[str, Any]) -> str:
+def _node_name(fields: dict[str, object]) -> str:
     broker_id = fields.get("broker_id", 0)
     return f"{fields['broker']}.{broker_id}" if broker_id else str(fields["broker"])

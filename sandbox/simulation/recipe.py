@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
@@ -25,7 +25,7 @@ class Act(NamedTuple):
 
     at_ms: int
     action: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
 
 
 class Recipe(NamedTuple):
@@ -40,7 +40,7 @@ class Recipe(NamedTuple):
     until_ms: int
     home: Path | None = None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         record = self.origin.record
         return {
             "template": record["template"],

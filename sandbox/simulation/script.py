@@ -1,6 +1,6 @@
 """The script of one seed: a setup, and faults with their times."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
 from sandbox.simulation.setup import Setup, draw_setup
@@ -73,5 +73,5 @@ def _troubled(draw: Draw, chance: Chance, profile: str, ends_s: float) -> list[S
     return steps
 
 
-def _shown(fields: dict[str, Any]) -> str:
+def _shown(fields: dict[str, object]) -> str:
     return " ".join(f"{name}={value}" for name, value in fields.items())

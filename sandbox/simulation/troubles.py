@@ -41,7 +41,7 @@ class Draw:
     def member(self) -> str:
         return self.chance.choice(self.setup.members)
 
-    def broker(self) -> dict[str, Any]:
+    def broker(self) -> dict[str, object]:
         """Draw a broker, as the fields of an action."""
         name, _, number = self.chance.choice(self.setup.nodes).partition(".")
         return {"broker": name, "broker_id": int(number)} if number else {"broker": name}
@@ -49,7 +49,7 @@ class Draw:
     def master(self) -> str:
         return self.chance.choice(self.setup.brokers)
 
-    def link(self) -> dict[str, Any]:
+    def link(self) -> dict[str, object]:
         """Draw two nodes that connect to each other, in either order."""
         setup, chance = self.setup, self.chance
         clients = (*setup.members, *setup.producers)
@@ -77,8 +77,8 @@ class Draw:
     def calm_reset(self, at_s: float, group: GroupShape) -> Step:
         return Step(at_s, CALM_RESET, "ResetOffsets", self.reset_fields(group, back=self.chance.random() < 0.7))
 
-    def reset_fields(self, group: GroupShape, *, back: bool) -> dict[str, Any]:
-        fields: dict[str, Any] = {"group": group.name, "topic": TOPIC, "confirm": group.name}
+    def reset_fields(self, group: GroupShape, *, back: bool) -> dict[str, object]:
+        fields: dict[str, object] = {"group": group.name, "topic": TOPIC, "confirm": group.name}
         if back:
             target = self.chance.choice(("shift", "shift", "earliest"))
             return fields | {"target": target} | ({"value": -1 - self.chance.below(40)} if target == "shift" else {})
@@ -86,7 +86,7 @@ class Draw:
         return fields | {"target": target} | ({"value": 1 + self.chance.below(20)} if target == "shift" else {})
 
 
-def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> FaultMaker:
+def _one(action: str, fields: Callable[[Draw], dict[str, object]]) -> FaultMaker:
     return lambda draw, at_s: [Step(at_s, "", action, fields(draw))]
 
 
@@ -216,18 +216,18 @@ def _shrink(draw: Draw, at_s: float) -> list[Step]:
     ]
 
 
-def _strategy(draw: Draw) -> dict[str, Any]:
+def _strategy(draw: Draw) -> dict[str, object]:
     return {"group": draw.group().name, "strategy": draw.chance.choice(("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"))}
 
 
-def _burst(draw: Draw) -> dict[str, Any]:
+def _burst(draw: Draw) -> dict[str, object]:
     fields = {"topic": TOPIC, "count": 10 + draw.chance.below(40), "key": draw.burst_name(), "body_bytes": 60}
     if draw.setup.tagged:
         fields["tag"] = draw.chance.choice(("paid", "sent", "odd"))
     return fields | ({"batch": True} if draw.chance.random() < 0.3 else {})
 
 
-def _delayed(draw: Draw) -> dict[str, Any]:
+def _delayed(draw: Draw) -> dict[str, object]:
     return {
         "topic": TOPIC,
         "count": 5,

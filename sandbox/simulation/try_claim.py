@@ -90,7 +90,7 @@ def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
 
 def try_claim(
     name: str, seeds: int, basis: Basis, *, workers: int, progress: Progress = lambda share: None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     began_s = time.monotonic()
     tried: list[Tried] = []
     for attempt in _each(name, range(seeds), basis, workers):
@@ -151,7 +151,7 @@ def main() -> None:
     serve(_ordered)
 
 
-def _ordered(order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def _ordered(order: dict[str, Any], progress: Progress) -> dict[str, object]:
     directory = Path(order["directory"]) if order.get("directory") else None
     basis = basis_of(directory, order.get("template", ""), order.get("preset", ""))
     return try_claim(order["claim"], order["seeds"], basis, workers=order["workers"], progress=progress)

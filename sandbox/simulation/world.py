@@ -173,7 +173,7 @@ class World:
         typed = parse_action({"action": action, **fields}) if isinstance(action, str) else action
         return self._on_loop(lambda: self.sandbox.act(typed, "owner world"))
 
-    def ask(self, question: Question | str, /, **fields: Any) -> dict[str, Any]:
+    def ask(self, question: Question | str, /, **fields: Any) -> dict[str, object]:
         typed = parse_question(question, fields) if isinstance(question, str) else question
         answer = self._on_loop(lambda: self.sandbox.ask(typed))
         finish(unfinished(answer), self._config.limits.unpacked_bytes)

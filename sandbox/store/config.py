@@ -119,7 +119,7 @@ class MessageStoreConfig:
 
         Fields in `options` take precedence.
         """
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         kinds = {f.name: f.type for f in fields(cls)}
         for key, text in properties.items():
             name = PROPERTIES.get(key)

@@ -217,7 +217,7 @@ class StoreReader:
                     return value_in(data)
         return None
 
-    def topics(self) -> dict[str, dict[str, Any]]:
+    def topics(self) -> dict[str, dict[str, object]]:
         """Return the topic configurations by name."""
         return _table(self.config(TOPICS), "topicConfigTable")
 
@@ -294,5 +294,5 @@ def _table(config: Any, name: str) -> dict[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def _numbers(table: dict[str, Any]) -> dict[int, int]:
+def _numbers(table: dict[str, object]) -> dict[int, int]:
     return {int(key): value for key, value in table.items() if key.isdecimal() and isinstance(value, int)}

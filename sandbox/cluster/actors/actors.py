@@ -261,10 +261,10 @@ class Actors:
 
     # Over sleep.
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, object]]:
         return [actor.record() for _, actor in sorted(self.by_label.items())]
 
-    def restore(self, records: list[dict[str, Any]], *, crashed: bool) -> list[Actor]:
+    def restore(self, records: list[dict[str, object]], *, crashed: bool) -> list[Actor]:
         """Restore labels and settings; return the actors that ran, to be started as new processes.
 
         After a kill of the server their old processes count as crashed, and the journal records it.

@@ -220,7 +220,7 @@ class ConsumerActor:
         elif isinstance(self.consumer, LitePullConsumer) and self.lives:
             self.consumer.tasks.spawn(_subscribe(self.consumer, subscriptions), "subscribe anew")
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         return {
             "kind": self.kind,
             "label": self.label,

@@ -107,7 +107,7 @@ class GroupStats:
 
     # Over sleep.
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """Return the counts and the newest delivered offsets as JSON, to recognise repetitions after sleep."""
         return {
             "again": dict(sorted(self.again_by_cause.items())),

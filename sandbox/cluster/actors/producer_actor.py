@@ -136,7 +136,7 @@ class ProducerActor:
         """Position in the feed, in bytes of the sorted table."""
         return self._source.position if isinstance(self._source, FeedSource) else self._position
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         return {
             "kind": self.kind,
             "label": self.label,

@@ -47,7 +47,7 @@ def count_lines(path: Path) -> int:
 
 class _Record(NamedTuple):
     line: int
-    values: dict[str, Any]
+    values: dict[str, object]
     body: bytes
 
 

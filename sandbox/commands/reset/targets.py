@@ -1,7 +1,6 @@
 """Comparison of a fresh reset plan with the preview: each queue's new offset, and its event."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sandbox.control.actions import ExpectedQueue, ResetOffsets
 from sandbox.journal.events import OffsetsReset
@@ -15,7 +14,7 @@ LOOK_AGAIN = "Check the new preview and apply again."
 Targets = dict[MessageQueue, int]
 
 
-def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
+def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, object]]) -> Targets:
     """Return the new offset of each queue by a fresh plan.
 
     Raises ActionRefused: 409 if the preview was for other options, if the method cannot be used, or if the state
@@ -46,7 +45,7 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
     return {row.mq: _target_of(action, row, shown.get(row.mq.row)) for row in plan.moving}
 
 
-def _refused(refusal: Refusal, details: dict[str, Any]) -> ActionRefused:
+def _refused(refusal: Refusal, details: dict[str, object]) -> ActionRefused:
     return ActionRefused(409, refusal.message, refusal.hint, details=details, **refusal.values)
 
 

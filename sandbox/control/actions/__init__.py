@@ -23,7 +23,7 @@ from sandbox.kernel.errors import ActionRefused
 BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in Action.__subclasses__()}
 
 
-def parse_action(document: Mapping[str, Any]) -> Action:
+def parse_action(document: Mapping[str, object]) -> Action:
     """Return the action of a document: `{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
 
     Raises ActionRefused (422) for an unknown action, an unknown or missing field, or an invalid value.
@@ -46,7 +46,7 @@ def name_of(action: Action) -> str:
     return type(action).__name__
 
 
-def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
+def fields_of(action: Action, *, whole: bool = False) -> dict[str, object]:
     """Return the fields of an action for the journal, as JSON values.
 
     Unless `whole`, a long list is replaced by its length.

@@ -1,7 +1,7 @@
 """Actions on in-process producers and consumers: add, change, stop, crash."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from sandbox.control.actions.action import Action
 from sandbox.control.fields import Between, Body, Count, Millis, Name, Offset
@@ -217,4 +217,4 @@ class SetStrategy(Action):
     strategy: StrategyName
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
     rooms: tuple[str, ...] = ()
-    queues_by_member: dict[str, Any] | None = None
+    queues_by_member: dict[str, object] | None = None

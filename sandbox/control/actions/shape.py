@@ -44,7 +44,7 @@ class ChangeGroup(Action):
     verb = "shape"
     said = "settings of {group} changed"
     group: Name
-    changes: dict[str, Any]
+    changes: dict[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)

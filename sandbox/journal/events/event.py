@@ -1,7 +1,7 @@
 """Declarations of an event in addition to its fields: its kind and its sentences."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from sandbox.kernel.sentences import Sentence
 
@@ -14,7 +14,7 @@ SAID: dict[str, "Said"] = {}
 class Event(Protocol):
     """Event of the journal: a NamedTuple of one of the families."""
 
-    def _asdict(self) -> dict[str, Any]: ...
+    def _asdict(self) -> dict[str, object]: ...
 
 
 class Said(NamedTuple):

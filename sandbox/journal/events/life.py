@@ -100,7 +100,7 @@ class FlowSkipped(NamedTuple):
 
 @said("quiet", "keyframe", "full state recorded")
 class Keyframe(NamedTuple):
-    snapshot: dict[str, Any]
+    snapshot: dict[str, object]
 
 
 @said("quiet", "trimmed", "journal now begins at #{first_seq}")

@@ -1,6 +1,6 @@
 """Events of brokers, name servers, clients' connections and their exchanges."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.journal.events.event import flow, said
 from sandbox.journal.events.shapes import Labels, Long
@@ -173,14 +173,14 @@ class GroupReverted(NamedTuple):
 class GroupChanged(NamedTuple):
     group: str
     broker: str
-    changes: dict[str, Any]
+    changes: dict[str, object]
 
 
 @said("move", "settings", "settings of {broker} changed")
 class BrokerConfigChanged(NamedTuple):
     broker: str
     broker_id: int
-    changes: dict[str, Any]
+    changes: dict[str, object]
 
 
 @said("quiet", "connected", "{who} connected from {address}")

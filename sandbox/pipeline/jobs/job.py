@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -52,7 +52,7 @@ class WrongOption(ValueError):
     """Error: an option is invalid; the sentence names valid ones."""
 
 
-def one_of(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
+def one_of(options: Mapping[str, object], name: str, allowed: tuple[str, ...]) -> str:
     """Return the value of option `name`, by default the first of `allowed`.  Raises WrongOption for any other value."""
     value = str(options.get(name) or allowed[0])
     if value not in allowed:

@@ -39,7 +39,7 @@ from sandbox.pipeline.lag.rows import SECOND_MS, WIDTHS_MS, Figures, Row
 CARRY_AT_MOST_MS = 3_600_000
 """Brokers write every 30 s that they run: a journal without entries for longer was of a stopped sandbox."""
 
-_Apply = Callable[["Fold", dict[str, Any], int], None]
+_Apply = Callable[["Fold", dict[str, object], int], None]
 
 
 class JournalLine(NamedTuple):
@@ -228,7 +228,7 @@ class Fold:
             self.state.unclean.add(row["broker"])
             self.state.lose_broker(row["broker"])
 
-    def _started(self, row: dict[str, Any], at_ms: int) -> None:
+    def _started(self, row: dict[str, object], at_ms: int) -> None:
         if row["broker_id"] == 0 and row["broker"] in self.state.unclean:
             self.state.unclean.discard(row["broker"])
             self.state.lose_broker(row["broker"])

@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 import pyarrow as pa
@@ -82,7 +82,7 @@ def add(
     job: str,
     run: str,
     true_to: dict[str, int],
-    source: dict[str, Any],
+    source: dict[str, object],
 ) -> None:
     """Add these rows to the result and publish all tables in one step.  The table `STATE` replaces the old state."""
     manifest = results.manifest_of(out)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NotRequired, TypedDict
+from typing import IO, NamedTuple, NotRequired, TypedDict
 
 import orjson
 
@@ -166,7 +166,7 @@ class Child:
         """Kill a process that does not respond; call `close` after it."""
         self._process.kill()
 
-    def _say(self, value: dict[str, Any]) -> None:
+    def _say(self, value: dict[str, object]) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
         self._process.stdin.flush()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 0.5
 EVERYTHING = (1 << 63) - 1
-Report = Callable[[dict[str, Any]], None]
+Report = Callable[[dict[str, object]], None]
 
 
 class Runner:

@@ -129,7 +129,7 @@ def records(bodies: list[bytes], schema: Schema) -> tuple[list[pa.Array], list[b
     ]  # the fields do not contain the nulls of their record
 
 
-def _decoded(body: bytes, parsed: Any) -> dict[str, Any] | None:
+def _decoded(body: bytes, parsed: Any) -> dict[str, object] | None:
     """Return the record in a body, or None if the body is no such record.
 
     On invalid bodies fastavro raises any error of Python, from EOFError to IndexError.

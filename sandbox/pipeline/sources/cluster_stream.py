@@ -33,11 +33,11 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._open: Line | None = None
         self._target: Offsets | None = None
         self._first_end = FirstEnd()
-        self._quiet: tuple[dict[str, Any], float] | None = None
+        self._quiet: tuple[dict[str, object], float] | None = None
         self._trigger = Trigger(asked.pace)
         self._watch = Watch(asked)
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         queue_ends = self._line.run(there(self._line.link, self.asked.chosen))
         starts = self._line.run(started(self._line.link, self.asked, queue_ends))
         offsets.begins(starts, queue_ends, fail_on_data_loss=self.asked.fail_on_data_loss)
@@ -46,7 +46,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return self._trigger.limit
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, Any]:
         if self._first_end.take(start):
             return start
         clock = self._line.link.clock
@@ -72,7 +72,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         queue_ends = self._line.run(self._watch.ends(self._line.link, {}, waits=True))
         self._target = {queue: ends.high for queue, ends in queue_ends.items()}
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         ranges = offsets.between(position_of(start), position_of(end), is_first=self._first_end.planned(start))
         return [RangePartition(piece) for piece in offsets.split(ranges, self.asked.min_partitions)]
 

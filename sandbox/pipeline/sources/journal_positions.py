@@ -91,7 +91,7 @@ def position_of(value: Mapping[str, Any]) -> Positions:
     return {sandbox: Position(position["segment"], position["byte"]) for sandbox, position in value.items()}
 
 
-def plain(positions: Mapping[str, Position]) -> dict[str, Any]:
+def plain(positions: Mapping[str, Position]) -> dict[str, object]:
     return {sandbox: positions[sandbox]._asdict() for sandbox in sorted(positions)}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 
-def behind(source: Mapping[str, Any]) -> int:
+def behind(source: Mapping[str, object]) -> int:
     """Return the number of messages that the stream had not read by the end of its batch.
 
     `source`: one of the `sources` of its progress, `rocketmq` or `rocketmq-store`.  Offsets are JSON texts there; in

@@ -93,9 +93,9 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Mapping[offsets.Queue, int] | None = None
         self._first_end = FirstEnd()
         self._trigger = Trigger(asked.pace)
-        self._latest: dict[str, Any] | None = None
+        self._latest: dict[str, object] | None = None
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
         position = offsets.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
@@ -104,7 +104,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return self._trigger.limit
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:
         if self._first_end.take(start):
             return start
         position = offsets.position_of(start, named=self.asked.is_named)
@@ -122,7 +122,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         onward = {queue: begins[queue] + count for queue, count in granted.items()}
         return self._plain(Position(stores, position.offsets | onward))
 
-    def reportLatestOffset(self) -> dict[str, Any] | None:
+    def reportLatestOffset(self) -> dict[str, object] | None:
         """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return self._latest
 
@@ -130,7 +130,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
         self._target = {queue: extent.end for queue, extent in extents.items()}
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         self._first_end.planned(start)
         position, goal = (offsets.position_of(value, named=self.asked.is_named) for value in (start, end))
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
@@ -150,7 +150,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ):
                 yield with_store(root.name, batch, self.asked.columns)
 
-    def _plain(self, position: Position) -> dict[str, Any]:
+    def _plain(self, position: Position) -> dict[str, object]:
         return offsets.plain(position, named=self.asked.is_named)
 
 

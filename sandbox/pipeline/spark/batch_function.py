@@ -7,7 +7,7 @@ A Spark Connect server calls it in a process of its own which, unlike its tasks,
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Take = Callable[["DataFrame", int], None]
 
 
-def carried(session: "SparkSession", take: Callable[..., None], values: dict[str, Any]) -> Take:
+def carried(session: "SparkSession", take: Callable[..., None], values: dict[str, object]) -> Take:
     """Return a function for `foreachBatch` that calls `take(entries, batch, **values)`.
 
     `take` is a function of a module; `values` are plain values.

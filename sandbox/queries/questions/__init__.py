@@ -9,6 +9,6 @@ from sandbox.queries.questions.answers import ANSWERS
 ANSWERS.complete(__name__, __path__)
 
 
-def answer(cluster: Cluster, question: Question) -> dict[str, Any]:
+def answer(cluster: Cluster, question: Question) -> dict[str, object]:
     """Return the answer to a question as plain values.  Raises ActionRefused if the subject does not exist."""
     return ANSWERS.by_kind[type(question)](cluster, question)

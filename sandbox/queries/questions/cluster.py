@@ -1,7 +1,5 @@
 """Answers about routes, offset files and the start offset of a new member."""
 
-from typing import Any
-
 import orjson
 
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
@@ -14,7 +12,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.questions.answers import answers
 from sandbox.queries.start_offset import beginning
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 @answers(Route)

@@ -1,7 +1,5 @@
 """The last frames of a link with their bytes: fields, hex and decoded body."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.frame_bodies import body_of
 from sandbox.cluster.frame_recorder import Frame, Link
@@ -13,7 +11,7 @@ from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.frame_parts import Part, frame_parts
 from sandbox.remoting.headers.messages import V2_NAMES
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 BRIEF_BYTES = 512  # of each frame's hex when all are asked for at once
 

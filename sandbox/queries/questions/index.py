@@ -1,7 +1,5 @@
 """The steps of an index lookup, from a key to its messages."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import WalkIndex
 from sandbox.kernel.errors import ActionRefused
@@ -10,7 +8,7 @@ from sandbox.queries.rows.messages import message_row
 from sandbox.store.index_walk_steps import EntryStep, FileWalk
 from sandbox.store.message_store import MessageStore
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 @answers(WalkIndex)

@@ -1,7 +1,5 @@
 """The lag of the last minutes (question `recent-lag`)."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.control import questions
 from sandbox.queries.questions.answers import answers
@@ -9,5 +7,5 @@ from sandbox.queries.recent_lag import RecentLag
 
 
 @answers(questions.RecentLag)
-def recent_lag(cluster: Cluster, question: questions.RecentLag) -> dict[str, Any]:
+def recent_lag(cluster: Cluster, question: questions.RecentLag) -> dict[str, object]:
     return cluster.companion(RecentLag).of(question.group, question.topic)

@@ -1,7 +1,7 @@
 """Pulls and deliveries of some messages, from the journal's memory."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.journal.events import (
@@ -19,7 +19,7 @@ from sandbox.queries.queue_history import OfQueue, QueueKey
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.remoting.codes import ResponseCode
 
-Row = dict[str, Any]
+Row = dict[str, object]
 Places = Mapping[QueueKey, Mapping[int, int]]
 """Queue → offset → step of the chain."""
 

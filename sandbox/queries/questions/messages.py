@@ -1,7 +1,5 @@
 """One message and its bytes by position (questions `read-record`, `read-entry`, `locate`)."""
 
-from typing import Any
-
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Locate, ReadEntry, ReadRecord
@@ -15,7 +13,7 @@ from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import QueueUnit
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 AROUND_MS = 1_000  # index entries count whole seconds
 KEYS_SHOWN = 16  # of one message

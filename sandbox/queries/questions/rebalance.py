@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.client.allocate.consistent_hash import (
@@ -35,7 +35,7 @@ class Divided(NamedTuple):
 
 
 @answers(PlanRebalance)
-def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, Any]:
+def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, object]:
     """Return the assignment before and after a change of members, queues or strategy.
 
     `before` and `after` by client id; `members` and `queues` in the order of clients; `labels` for display;
@@ -143,7 +143,7 @@ def moves_between(before: Shares, after: Shares) -> int:
 
 def compared(
     planned: AllocateMessageQueueStrategy, question: PlanRebalance, before: Shares, now: Divided, then: Divided
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Return the comparison of strategies that need no further setting.
 
     `before`: the present assignment, by any strategy.  The planned strategy keeps its own settings.
@@ -157,7 +157,7 @@ def compared(
 
 def compared_with_itself(
     strategy: AllocateMessageQueueStrategy, group: str, before: Shares, now: Divided, then: Divided
-) -> dict[str, Any]:
+) -> dict[str, object]:
     own_before = shares_of(strategy, group, *now)
     own_after = shares_of(strategy, group, *then)
     counts = [len(mine) for mine in own_after.values()]
@@ -183,7 +183,7 @@ class Nowhere:
 
 def ring_of(
     strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue], members: Sequence[str]
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     if not isinstance(strategy, AllocateMessageQueueConsistentHash):
         return None
     places = strategy.places(members)
@@ -202,7 +202,7 @@ def _rooms(
     strategy: str,
     mqs: list[MessageQueue],
     members: list[str],
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     if not strategy.startswith(MACHINE_ROOM):
         return None
     remembered = cluster.actors.strategies.get(view.group) or {}

@@ -4,7 +4,6 @@ The view reads brokers' stores and tables and in-process members in the current 
 """
 
 from collections import Counter
-from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanReset
@@ -20,7 +19,7 @@ HISTOGRAM_SAMPLES = 300  # messages sampled, spread evenly over all queues
 
 
 @answers(PlanReset)
-def plan(cluster: Cluster, question: PlanReset) -> dict[str, Any]:
+def plan(cluster: Cluster, question: PlanReset) -> dict[str, object]:
     return draw_plan(cluster, question, plan_reset(cluster, question))
 
 
@@ -33,7 +32,7 @@ def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
     return make_plan(SandboxOffsets(cluster, wish.group, wish.topic), wish)
 
 
-def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
+def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, object]:
     return reset_plan.draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), wish, plan) | {
         "catch_up_ms": _catch_up_ms(cluster, wish, sum(row.lag_after for row in plan.rows)),
         "histogram": _histogram(cluster, plan),

@@ -1,6 +1,6 @@
 """The search for messages by id, key, position or time (question `find-messages`)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import FindMessages
@@ -17,7 +17,7 @@ from sandbox.queries.questions.messages import message_at
 from sandbox.queries.rows.messages import full_row, message_row
 from sandbox.store.message_store import MessageStore
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 ROWS = 50  # of one answer
 

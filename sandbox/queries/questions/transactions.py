@@ -1,13 +1,11 @@
 """The list of open transactions (question `transactions`)."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Transactions
 from sandbox.queries.questions.answers import answers
 from sandbox.queries.transactions import open_transactions
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 ROWS = 100
 

@@ -19,7 +19,7 @@ class AskedRow(TypedDict):
 class VerdictRow(TypedDict):
     state: str  # met, not_yet, wrong
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: list[str]  # seqs
 
 
@@ -28,7 +28,7 @@ class MetRow(TypedDict):
 
     seq: str
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: list[str]
     given: str | None
     truth: str | None
@@ -85,7 +85,7 @@ class LabRow(TypedDict):
     exam: bool
     score: int  # null for readers from whom the course withholds it
     finished: bool
-    numbers: dict[str, Any]
+    numbers: dict[str, object]
     allowed: list[str]
     steps: list[StepRow]
     open: OpenStepRow | None
@@ -114,6 +114,6 @@ class LabView(TypedDict):
     hold: HoldRow
 
 
-def view_without_score(view: Mapping[str, Any]) -> Mapping[str, Any]:
+def view_without_score(view: Mapping[str, Any]) -> Mapping[str, object]:
     """Return a `LabView` without its score, for a viewer who must not see scores."""
     return view if view.get("lab") is None else {**view, "lab": {**view["lab"], "score": None}}

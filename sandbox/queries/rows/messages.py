@@ -132,7 +132,7 @@ class PackedBody(NamedTuple):
         }
 
 
-def unfinished(answer: Mapping[str, Any]) -> list[Row]:
+def unfinished(answer: Mapping[str, object]) -> list[Row]:
     """Return the message rows of an answer or a board whose bodies are not decompressed completely yet."""
     record, rows = answer.get("record"), answer.get("rows")
     messages = [

@@ -4,7 +4,7 @@ Offsets are text.  Times (`…_ms`) are of the sandbox's clock, for a real clust
 unless the field has another meaning.  A `NotRequired` field exists only for a sandbox or only for a real cluster.
 """
 
-from typing import Any, NotRequired, Required, TypedDict
+from typing import NotRequired, Required, TypedDict
 
 from sandbox.queries.rows.board import CachedMessages, DownMark, Lock, LockRow, OldestMessage, QueueEnds
 from sandbox.queries.rows.member_words import SubscriptionRow
@@ -14,7 +14,7 @@ class NoticeRow(TypedDict):
     """A notice to the owner of a sandbox."""
 
     pattern: str  # English; a translation is filled with `values`
-    values: dict[str, Any]
+    values: dict[str, object]
     dismissible: bool
     text: NotRequired[str]  # in the reader's language: pages add it
 
@@ -23,7 +23,7 @@ class TroubleRow(TypedDict):
     """A problem of a real cluster."""
 
     pattern: str
-    values: dict[str, Any]
+    values: dict[str, object]
 
 
 class SandboxRow(TypedDict, total=False):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
@@ -24,7 +23,7 @@ from sandbox.queries.snapshot.rebalance import read_rebalance
 from sandbox.queries.snapshot.storage import read_index, read_store
 
 
-def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, Any]]]]:
+def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, object]]]]:
     """Yield name and `read_NAME` of each module named after a channel whose reader takes the cluster alone."""
     for module in iter_modules([str(Path(__file__).parent)]):
         if module.name in KINDS:
@@ -49,7 +48,7 @@ def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     )
 
 
-def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
+def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, object]:
     match kind, rest:
         case _, [] if kind in OF_CLUSTER:
             return OF_CLUSTER[kind](cluster)

@@ -1,12 +1,10 @@
 """Links, and the frames on one of them, for the Frames page (channel `wire/<slug>/<link>`)."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.frame_recorder import Frame, Link, Watched
 from sandbox.queries.snapshot.code_names import request_name, response_name
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 def read_wire(cluster: Cluster, link: str | None) -> Row:

@@ -5,7 +5,6 @@ Numbers of a lab and values of a verdict are included only if one of the shown t
 
 from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
-from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
@@ -98,7 +97,7 @@ def _texts(attempt: Attempt, now: OpenStepRow | None) -> Iterator[str]:
             yield from () if asked is None else (asked["text"], *(text for _, text in asked["options"]))
 
 
-def _named(texts: Iterable[str], values: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
+def _named(texts: Iterable[str], values: Mapping[str, object], more: Iterable[str] = ()) -> dict[str, object]:
     """Return those of `values` that a text names or that are in `more`."""
     names = {name.partition(".")[0] for text in texts for _, name, _, _ in Formatter().parse(text) if name} | set(more)
     return {name: value for name, value in values.items() if name in names}

@@ -1,6 +1,5 @@
 """Messages as they arrive, and one message (channel `messages/<slug>?…`)."""
 
-from typing import Any
 from urllib.parse import parse_qs
 
 from sandbox.cluster.cluster import Cluster
@@ -11,7 +10,7 @@ from sandbox.queries.questions.search import by_id, why_not
 from sandbox.queries.rows.messages import message_row
 from sandbox.queries.snapshot_cache import cache_of
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 ID_CHARS = 255
 OTHERS = 20  # further messages of one id, named

@@ -28,7 +28,7 @@ class SubscriptionData(NamedTuple):
     expression_type: str = "TAG"
     class_filter_mode: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "classFilterMode": self.class_filter_mode,
             "codeSet": self.codes,
@@ -40,7 +40,7 @@ class SubscriptionData(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["topic"]),
             text(value.get("subString") or "*"),
@@ -62,7 +62,7 @@ class ConsumerData(NamedTuple):
     subscriptions: tuple[SubscriptionData, ...] = ()
     unit_mode: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "consumeFromWhere": self.consume_from_where,
             "consumeType": self.consume_type,
@@ -73,7 +73,7 @@ class ConsumerData(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["groupName"]),
             _named(value.get("consumeType", 1), _CONSUME_TYPES),
@@ -152,7 +152,7 @@ class Connection(NamedTuple):
     language: str
     version: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "clientAddr": self.client_address,
             "clientId": self.client_id,
@@ -161,7 +161,7 @@ class Connection(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["clientId"]),
             text(value["clientAddr"]),

@@ -66,7 +66,7 @@ class GroupOffset(NamedTuple):
         return value if self.pull_offset is None else {**value, "pullOffset": self.pull_offset}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         pull_offset = value.get("pullOffset")
         return cls(
             number(value["brokerOffset"]),
@@ -82,7 +82,7 @@ class ConsumeStats(NamedTuple):
     queues: dict[Queue, GroupOffset]
     consume_tps: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "consumeTps": self.consume_tps,
             "offsetTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()},

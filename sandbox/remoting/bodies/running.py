@@ -29,11 +29,11 @@ class QueueRunningInfo(NamedTuple):
     last_pull_ms: int
     last_consume_ms: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return dict(zip(_QUEUE_KEYS, self, strict=True))
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         """Decode one queue; a missing field is 0 or false."""
         read: dict[str, Any] = {
             name: value.get(key) is True if name in _FLAGS else number(value.get(key) or 0)
@@ -71,7 +71,7 @@ class TopicRunningStatus(NamedTuple):
     consume_failed_tps: float
     consume_failed_messages: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return dict(zip(_STATUS_KEYS, self, strict=True))
 
     @classmethod
@@ -98,7 +98,7 @@ class RunningInfo(NamedTuple):
     stacks: str | None = None
 
     def encode(self) -> bytes:
-        value: dict[str, Any] = {
+        value: dict[str, object] = {
             "properties": self.properties,
             "mqTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()},
             "statusTable": {topic: row.to_json() for topic, row in self.statuses.items()},

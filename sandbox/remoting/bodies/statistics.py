@@ -17,14 +17,14 @@ class QueueTimeSpan(NamedTuple):
     consumed_ms: int
     delay_ms: int
 
-    def to_json(self, utc_offset_minutes: int) -> dict[str, Any]:
+    def to_json(self, utc_offset_minutes: int) -> dict[str, object]:
         """Return the JSON value, with RocketMQ's own text forms of the times."""
         named = {"minTimeStamp": self.min_ms, "maxTimeStamp": self.max_ms, "consumeTimeStamp": self.consumed_ms}
         texts = {f"{name}Str": _human(at_ms, utc_offset_minutes) for name, at_ms in named.items()}
         return {"messageQueue": queue_json(self.queue), "delayTime": self.delay_ms, **named, **texts}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             queue_of(value["messageQueue"]),
             number(value["minTimeStamp"]),
@@ -55,7 +55,7 @@ class StatsSpan(NamedTuple):
     tps: float = 0.0
     per_call: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"avgpt": self.per_call, "sum": self.sum, "tps": self.tps}
 
     @classmethod
@@ -137,7 +137,7 @@ class QueueEntries(NamedTuple):
     filter_data: str | None = None
 
     def encode(self) -> bytes:
-        value: dict[str, Any] = {
+        value: dict[str, object] = {
             "maxQueueIndex": self.max_offset,
             "minQueueIndex": self.min_offset,
             "queueData": [

@@ -21,7 +21,7 @@ class SubscriptionGroupConfig:
     which_broker_when_slow: int = 1
     notify_ids_changed: bool = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {key: getattr(self, name) for name, key in _KEYS.items()}
 
     @classmethod
@@ -71,7 +71,7 @@ class SubscriptionGroupTable(NamedTuple):
     version: DataVersion
     groups: dict[str, SubscriptionGroupConfig]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "dataVersion": self.version.to_json(),
             "subscriptionGroupTable": {name: self.groups[name].to_json() for name in sorted(self.groups)},

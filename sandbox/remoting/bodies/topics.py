@@ -14,7 +14,7 @@ class DataVersion(NamedTuple):
     def next(self, now_ms: int) -> "DataVersion":
         return DataVersion(self.counter + 1, now_ms)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"counter": self.counter, "timestamp": self.timestamp}
 
     @classmethod
@@ -42,7 +42,7 @@ class TopicConfig(NamedTuple):
     sys_flag: int = 0
     order: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "order": self.order,
             "perm": self.permission,
@@ -54,7 +54,7 @@ class TopicConfig(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["topicName"]),
             number(value.get("readQueueNums", 16)),
@@ -75,7 +75,7 @@ class TopicConfigTable(NamedTuple):
     version: DataVersion
     topics: dict[str, TopicConfig]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "dataVersion": self.version.to_json(),
             "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()},

@@ -25,7 +25,7 @@ class Todo(NamedTuple):
     at_s: float
     number: int
     action: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
 
 
 class Student:
@@ -68,7 +68,7 @@ class Student:
             self._world.run(at_s - self._now_s)
             self._now_s = at_s
 
-    def _act(self, action: str, fields: dict[str, Any]) -> None:
+    def _act(self, action: str, fields: dict[str, object]) -> None:
         try:
             self._world.act(action, **fields)
             self.done += 1
@@ -89,7 +89,7 @@ class Student:
         group = self.group()
         return str(self._chance.choice(group["members"])["actor"]) if group is not None else None
 
-    def broker(self) -> dict[str, Any]:
+    def broker(self) -> dict[str, object]:
         broker = self._chance.choice(self._world.snapshot()["brokers"])
         return {"broker": broker["broker"], "broker_id": broker["broker_id"]}
 
@@ -145,7 +145,7 @@ def _reset(student: Student) -> None:
     group = student.group()
     if group is None or not group["subscription"]:
         return
-    wish: dict[str, Any] = student.pick(
+    wish: dict[str, object] = student.pick(
         {"target": "earliest"},
         {"target": "latest"},
         {"target": "shift", "value": -1 - student.below(60)},
