@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 UNTYPED = re.compile(r"\b(?:dict|Mapping)\[\w+(?: \| None)?, Any\]")
-LEFT = {"queueviz": 6, "sandbox": 351}  # annotations of untyped rows: the numbers only fall
+LEFT = {"queueviz": 6, "sandbox": 117}  # annotations of untyped rows: the numbers only fall
 ROWS = "sandbox.queries.rows."
 
 

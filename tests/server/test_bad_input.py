@@ -42,7 +42,7 @@ REFUSED_ACTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"action": "SetRate", "rate": "fast"}, 422, "must be a number"),
     ({"action": "Step", "until": "Nonsense"}, 422, "Event Nonsense does not exist"),
     ({"action": "SetStrategy", "group": "order-svc", "strategy": "BEST"}, 422, "cannot be 'BEST'"),
-    ({"action": "ResetOffsets", "group": "order-svc", "topic": "nowhere", "target": "earliest"}, 404, "no topic"),
+    ({"action": "ResetOffsets", "group": "order-svc", "topic": "nowhere", "target": "earliest"}, 404, "does not exist"),
     (
         {"action": "ResetOffsets", "group": "order-svc", "topic": "orders", "target": "offset", "value": 10**12},
         422,

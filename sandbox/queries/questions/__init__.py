@@ -1,7 +1,5 @@
 """The answers to typed questions, without side effects: one module per family."""
 
-from typing import Any
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Question
 from sandbox.queries.questions.answers import ANSWERS
