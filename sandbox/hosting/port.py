@@ -127,7 +127,7 @@ class EnginePort:
     def set_keys(self, slug: str, keys: "Keys | None") -> "Future[None]":
         """Set the keys with which external clients sign (ACL 4.x) from the next request on; None requires none.
 
-        404 unknown, 503 asleep, 409 other machines reach its ports, 422 RocketMQ does not accept the keys.
+        404 unknown, 503 asleep, 409 without keys while other machines reach its ports, 422 RocketMQ refuses the keys.
         """
         return self._turn(lambda: self._host.set_keys(slug, keys))
 

@@ -21,9 +21,9 @@ SEQ_JUMP = 10_000  # after a crash numbering continues at the next multiple, so 
 
 
 class SegmentWriter:
-    """Writer of the journal's segments; above `limit_bytes` it deletes the oldest segment.
+    """Writer of the journal's segments; above `limit_bytes` it deletes the oldest segment, but never the newest.
 
-    Then it calls `trimmed(first_seq)`.  It never deletes the newest segment.
+    After a deletion, `trimmed_to` is the first seq that is still stored.
     """
 
     def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int | None = None) -> None:

@@ -45,10 +45,11 @@ class IndexService:
         self.files: list[IndexFile] = []
 
     def load(self, *, trusted_until_ms: int | None) -> list[str]:
-        """Open existing files and return the names of deleted ones.
+        """Open existing files and return the names of those that were deleted.
 
-        After a crash, files newer than the checkpoint `trusted_until_ms` are deleted; so is any file of another
-        size.  Raises StoreError if a file has the directory's name.
+        Files of another size than the configured one are always deleted.  After a crash, so are files that are not
+        full or
+        newer than the checkpoint `trusted_until_ms`.  Raises StoreError if a file has the directory's name.
         """
         must_be_directory(self._disk, DIRECTORY)
         deleted: list[str] = []

@@ -150,7 +150,7 @@ class ReputMessageService:
         return self.position >= self._log.max_offset and not len(self._unindexed)
 
     def forget(self) -> None:
-        """Drop the passed runs; the log still has them."""
+        """Drop what is prepared for dispatch but not dispatched yet; the log still has it."""
         self.pending.clear()
         self._growing.clear()
         self._unindexed = IndexKeys()

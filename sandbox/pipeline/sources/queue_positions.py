@@ -39,7 +39,7 @@ class Places(NamedTuple):
         return len(self.physical)
 
     def part(self, chosen: Any) -> "Places":
-        """Return the positions of a slice, or those that a mask selects."""
+        """Return a part of this table: the rows of a slice, or those that a mask selects."""
         return Places(self.queues, *(column[chosen] for column in self[1:]))
 
 
