@@ -2,8 +2,8 @@
 
 from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.actors import check_topic_name
 from sandbox.commands.executors import executes
-from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_messages
 from sandbox.control.actions import SendMessages

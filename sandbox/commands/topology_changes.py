@@ -7,8 +7,8 @@ from sandbox.broker.broker import Broker
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of, whole_number
+from sandbox.commands.actors import check_topic_name
 from sandbox.commands.executors import executes
-from sandbox.commands.members import check_topic_name
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     AgeFiles,

@@ -167,7 +167,7 @@ def test_a_recording_that_cannot_be_played_is_named_and_the_rest_of_a_damaged_on
         return page.get_by_role("alert")
 
     expect(opened(b"")).to_have_text("This recording is empty. Request another one.")
-    expect(opened(whole[:-100])).to_contain_text("This recording is incomplete: a part is missing.")
+    expect(opened(whole[:-100])).to_contain_text("This recording is incomplete: some of its data is missing.")
     expect(opened(b"<html>")).to_have_text("This file is not a recording. Request another one.")
     expect(opened(whole, packed="%")).to_have_text("This recording is empty. Request another one.")
     expect(page.locator("[data-board]")).to_be_hidden()

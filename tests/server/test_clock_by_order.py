@@ -75,7 +75,7 @@ def test_a_paused_sandbox_can_be_stopped_and_wakes_paused(server: Server, orders
         assert orders.snapshot()["sandbox"]["state"] == "asleep"
         refused = orders.post("SetRate", rate=1)
         assert refused.status_code == 503
-        assert "Wake it first" in refused.json()["hint"]
+        assert "Wake the sandbox first" in refused.json()["hint"]
         orders.wake()
         assert orders.snapshot()["rate"] == 0
         assert abs(int(orders.snapshot()["at_ms"]) - at_ms) < 5_000, "sandbox time goes on where it stopped"

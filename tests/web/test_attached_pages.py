@@ -172,7 +172,7 @@ def test_a_viewer_sees_the_reset_with_the_reason_why_not(page: Client, port: Fak
     assert re.search(r'<button class="btn primary" id="rs-go"[^>]*disabled[^>]*data-forbidden', shown)
     allowed = text(page, "reset/")
     assert "data-forbidden" not in allowed
-    assert "A real cluster. Type" in allowed
+    assert "This is a real cluster. To confirm, type" in allowed
 
 
 def test_the_first_page_lists_the_clusters_someone_may_look_at(page: Client) -> None:

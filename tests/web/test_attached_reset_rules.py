@@ -198,13 +198,13 @@ def test_a_reset_is_undone_once_and_only_the_newest(operator: Client, port: Fake
     reset(operator), reset(operator)
     answer = undo(operator, first)
     assert answer.status_code == 409
-    assert b"order-svc was reset again on orders after this reset." in answer.content
+    assert b"The offsets of order-svc were reset again on orders after this reset." in answer.content
     assert undo(operator, second).status_code == 204
     again = undo(operator, second)
     assert again.status_code == 409
     assert b"This reset is already undone." in again.content
     assert undo(operator, first).status_code == 409
-    assert b"Reset r7 cannot be undone: not found." in undo(operator, "r7").content
+    assert b"Offset reset r7 cannot be undone: not found." in undo(operator, "r7").content
     assert len(port.acted) == 3
 
 

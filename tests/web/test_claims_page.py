@@ -54,7 +54,7 @@ def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine
 
 
 def test_a_claim_that_held_says_of_how_many_cases(visitor: Client, mine: str) -> None:
-    assert "Held in all 200 runs; 900 cases" in shown(visitor, mine, HELD)
+    assert "The claim held in all 200 runs; 900 cases" in shown(visitor, mine, HELD)
     assert "no case in these runs could contradict it" in shown(visitor, mine, {**HELD, "looked_at": 0})
 
 

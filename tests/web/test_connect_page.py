@@ -273,4 +273,4 @@ def test_where_keys_are_wanted_the_lines_of_code_sign(visitor: Client, mine: str
 
 def test_a_request_that_was_not_allowed_says_why_in_plain_words(visitor: Client, connected: str) -> None:
     text = said(page(visitor, connected))
-    assert "2 the client's secret key does not match the access key" in text
+    assert "2 the client&#x27;s secret key does not match the access key" in text

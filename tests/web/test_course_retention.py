@@ -88,9 +88,9 @@ def test_the_teacher_sees_the_date_and_cannot_choose_one_that_deletes_at_once(co
     good = {"title": "New", "labs": LAB, "most_students": "30", "feedback": "at_once"}
     day = (course.created_at + 90 * DAY).strftime("%Y-%m-%d")
     page = f"/c/{course.slug}/"
-    assert f"Kept until {day}, 90 days after the last visit" in teacher.get(page).content.decode()
+    assert f"The course is kept until {day}, 90 days after the last visit" in teacher.get(page).content.decode()
     refused = teacher.post(f"/c/{course.slug}/change/", good | {"due_at": "2020-01-01T10:00"})
     assert refused.status_code == 422
     assert "A course is deleted 90 days after its due date." in refused.content.decode()
     assert teacher.post(f"/c/{course.slug}/change/", good | {"due_at": "2030-01-01T10:00"}).status_code == 302
-    assert "Kept until 2030-04-01, 90 days after the due date" in teacher.get(page).content.decode()
+    assert "The course is kept until 2030-04-01, 90 days after the due date" in teacher.get(page).content.decode()

@@ -326,7 +326,7 @@ def test_the_page_has_students_and_steps_and_what_the_last_regrade_found(course:
     )
     for query in ("", f"?student={work.enrolment_id}", f"?lab={LAB}", "?student=x&lab=../y"):
         page = teacher.get(address + query).content.decode()
-        assert "Graded 50 (1/2), now &lt;script&gt;." in page
+        assert "The recorded score is 50 (1/2); the regraded score is &lt;script&gt;." in page
         assert "&lt;b&gt;Otter&lt;/b&gt;" in page
         assert "<b>Otter" not in page
         assert "<i>2" not in page

@@ -491,7 +491,7 @@ def test_who_may_only_watch_is_informed(anonymous: Client, port: FakePort, mine:
 def test_the_pages_are_chinese_too(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
     page = visitor.get(f"/s/{mine}/messages/{ID}/", headers={"accept-language": "zh-hans"}).content.decode()
-    assert "提交位点已越过它" in page
+    assert "提交位点已越过这条消息" in page
     assert "Storage location" not in page
 
 

@@ -30,7 +30,7 @@ def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
         actor="A",
         state="crashed",
     )
-    assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
+    assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启该生产者或消费者后再使用。"}
 
 
 def test_a_name_someone_gave_is_never_translated() -> None:
@@ -38,7 +38,7 @@ def test_a_name_someone_gave_is_never_translated() -> None:
 
 
 def test_an_error_we_have_no_words_for_stands_within_a_sentence_of_ours() -> None:
-    assert in_chinese(CorruptRecord("x.json cannot be read"))["error"] == "引擎无法完成此操作：x.json cannot be read。"
+    assert in_chinese(CorruptRecord("x.json cannot be read"))["error"] == "引擎无法执行此请求：x.json cannot be read。"
     assert in_chinese(EngineBusy("The engine is stopped."))["error"] == "引擎已停止。"
 
 

@@ -206,7 +206,7 @@ def test_a_changed_check_regrades_everyone_and_changes_nothing_before_it_is_publ
     Submission.objects.update(score=50, steps_met=0, finished_at=None)
     made = again(course)
     assert named(made) == {("Otter", LAB, "score"), ("Lynx", LAB, "score")}
-    assert shown(made.differences[0])["sentence"] == "Graded 50 (0/2), now 100 (2/2)."
+    assert shown(made.differences[0])["sentence"] == "The recorded score is 50 (0/2); the regraded score is 100 (2/2)."
     assert {grade.score for grade in Grade.objects.all()} == {50}
     assert regrading.publish(made) == (2, 0)
     assert {(grade.score, len(grade.steps), grade.regraded_at is None) for grade in Grade.objects.all()} == {

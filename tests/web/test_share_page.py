@@ -124,7 +124,7 @@ def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: 
 def test_a_run_that_cannot_be_executed_again_is_no_lab_and_says_why(visitor: Client, mine: str, port: FakePort) -> None:
     assert visitor.get(f"/s/{mine}/share/lab/").status_code == 200
     port.refuse["recipe"] = ActionRefused(
-        409, "At event {seq} this run cannot be replayed.", "Choose an event before that.", seq=500
+        409, "At event {seq} this run cannot be replayed.", "Choose an event before that section.", seq=500
     )
     answer = visitor.get(f"/s/{mine}/share/lab/")
     assert answer.status_code == 409

@@ -15,8 +15,8 @@ from sandbox.control.actions.faults import *  # noqa: F403
 from sandbox.control.actions.labs import *  # noqa: F403
 from sandbox.control.actions.messages import *  # noqa: F403
 from sandbox.control.actions.offsets import *  # noqa: F403
-from sandbox.control.actions.shape import *  # noqa: F403
 from sandbox.control.actions.time import *  # noqa: F403
+from sandbox.control.actions.topology_changes import *  # noqa: F403
 from sandbox.control.actions.transactions import *  # noqa: F403
 from sandbox.kernel.errors import ActionRefused
 
